@@ -21,9 +21,10 @@ from fuzz.texts import LINES, ONE, TWO, edges, points, skipping, vertices
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.npy import map_npy, read_npy
 from tux.arrays.ragged import Lists
-from tux.io.edges.mat import read_mat_edges, read_mat_labels
+from tux.io.edges.mat import read_mat_labels
 from tux.io.edges.read import read_edges
 from tux.io.formats import detect
+from tux.io.formats.format import Format
 from tux.io.samples.labels import numbers_of, read_sample_labels
 from tux.io.samples.samples import read_samples
 from tux.io.source import text
@@ -102,9 +103,10 @@ def _read_mat(path: Path, content: bytes) -> object:
         case 0:
             return read_mat_labels(path)
         case 1:
-            return read_mat_edges(path, TWO, "group" if choice(content, 2, "name") else None)
+            name = "group" if choice(content, 2, "name") else None
+            return read_edges(path, TWO, {}, columns=name, format=Format.MAT)
         case _:
-            return read_mat_edges(path, ONE, None, {"value": "f4"})
+            return read_edges(path, ONE, {"value": "f4"}, format=Format.MAT)
 
 
 # ---- numpy

@@ -16,7 +16,6 @@ from tux.arrays.ids import Ids
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
-from tux.io.edges.mat import read_mat_edges
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
@@ -129,10 +128,8 @@ def test_a_number_of_matlab_that_the_field_cannot_hold(file):
     out = io.BytesIO()
     scipy.io.savemat(out, {"network": sp.csc_array([[0, 0.5], [0, 0]])})
     path = file(out.getvalue(), "graph.mat")
-    assert read_mat_edges(path, ENDS, None, {"value": "f4"}).fields["value"].tolist() == [0.5]
-    assert_refused(
-        lambda: read_mat_edges(path, ENDS, None, {"value": "i4"}), "value is 0.5, which int32"
-    )
+    assert read_edges(path, ENDS, {"value": "f4"}).fields["value"].tolist() == [0.5]
+    assert_refused(lambda: read_edges(path, ENDS, {"value": "i4"}), "value is 0.5, which int32")
 
 
 def test_sizes_of_a_matrix_that_are_no_integers(file):
@@ -144,7 +141,7 @@ def test_sizes_of_a_matrix_that_are_no_integers(file):
     content[at + 8 : at + 16] = np.array([np.nan]).tobytes()
     path = file(bytes(content), "graph.mat")
     assert_refused(
-        lambda: read_mat_edges(path, ENDS), "numbers with a fraction where integers should be"
+        lambda: read_edges(path, ENDS, {}), "numbers with a fraction where integers should be"
     )
 
 

@@ -1,7 +1,6 @@
 """The formats of files: which are taken for bags of columns, and that no table of edges is."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,26 +9,14 @@ from support.examples import examples
 from support.messages import message
 
 from tux.base.errors import DataError, UsageError
-from tux.io.bags.bags import bag_edges
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.format import BAGS
 from tux.io.samples.samples import read_samples
 
 ENDS = ("document", "word")
 DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    """Write a file and return its path; one test's files may be written over each other."""
-    folder = tmp_path_factory.mktemp("bags")
-
-    def make(content: str | bytes, name: str = "bags.txt") -> Path:
-        path = folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return make
 
 
 TABLES = [
@@ -162,11 +149,16 @@ def test_samples_that_begin_with_rows_of_zeros(file):
 
 
 def test_as_edges(file):
-    edges = bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, None, None, "stop")
+    edges = read_edges(file(DOCWORD), ENDS, {"count": "i4"})
     assert len(edges) == 4 and len(edges.ids["document"]) == 3
     with pytest.raises(UsageError, match="no columns"):
-        bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, "a,b,c", None, "stop")
+        read_edges(file(DOCWORD), ENDS, {"count": "i4"}, columns="a,b,c")
     with pytest.raises(UsageError, match=message("holds-which-are-not-both", "page")):
-        bag_edges(file(DOCWORD), "docword", ("page", "page"), {}, None, None, "stop")
+        read_edges(file(DOCWORD), ("page", "page"), {})
     with pytest.raises(UsageError, match=message("has-one-number-an-entry")):
-        bag_edges(file(DOCWORD), "docword", ENDS, {"a": "f4", "b": "f4"}, None, None, "stop")
+        read_edges(file(DOCWORD), ENDS, {"a": "f4", "b": "f4"})
+
+
+def test_every_format_is_one_of_tables_bags_or_whole_graphs():
+    assert {*Format} == {Format.TEXT, Format.PARQUET, *BAGS, *EDGE_FORMATS}
+    assert len(Format) == 2 + len(BAGS) + len(EDGE_FORMATS)

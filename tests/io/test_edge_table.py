@@ -22,18 +22,6 @@ REAL = os.environ.get("TUX_TEST_DATA", "")
 needs_data = pytest.mark.skipif(not REAL, reason="TUX_TEST_DATA names no folder of real data")
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Write a file and return its path."""
-
-    def make(content: str | bytes, name: str = "edges.txt") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return make
-
-
 def rows(edges):
     """Return the edges as tuples of source id, target id and fields."""
     ids = [edges.ids[end] for end in edges.ends]

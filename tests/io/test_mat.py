@@ -14,7 +14,7 @@ from support.messages import message
 
 from tux.base.errors import DataError
 from tux.cli.main import main
-from tux.io.edges.mat import read_mat_edges, read_mat_labels
+from tux.io.edges.mat import read_mat_labels
 from tux.io.edges.read import read_edges
 
 ENDS = ("node", "node")
@@ -93,7 +93,7 @@ def test_a_graph(file, order, pack, dtype):
     path = file(
         pack(sparse("network", **GRAPH, order=order, dtype=dtype, small=True), order), order=order
     )
-    edges = read_mat_edges(path, ENDS, fields={"value": "f4"})
+    edges = read_edges(path, ENDS, {"value": "f4"})
     assert edge_list(edges) == EDGES and edges.fields["value"].dtype == np.float32
     assert edges.ids["node"].values.tolist() == [0, 1, 2, 3]
     assert edge_list(read_edges(path, ENDS, {})) == [edge[:2] for edge in EDGES]
@@ -104,19 +104,17 @@ def test_small_parts_and_spare_room(file):
     holds none.
     """
     assert edge_list(
-        read_mat_edges(
-            file(sparse("network", [2, 2], [1], [0, 1, 1], [1], dtype="u1", small=True)), ENDS
+        read_edges(
+            file(sparse("network", [2, 2], [1], [0, 1, 1], [1], dtype="u1", small=True)), ENDS, {}
         )
     ) == [(1, 0)]
     assert edge_list(
-        read_mat_edges(file(sparse("network", [2, 2], [1, 0, 0], [0, 1, 1], [1, 0, 0])), ENDS)
+        read_edges(file(sparse("network", [2, 2], [1, 0, 0], [0, 1, 1], [1, 0, 0])), ENDS, {})
     ) == [(1, 0)]
 
 
 def test_a_pattern_is_of_ones(file):
-    edges = read_mat_edges(
-        file(sparse("network", [2, 2], [1], [0, 1, 1])), ENDS, fields={"value": "f8"}
-    )
+    edges = read_edges(file(sparse("network", [2, 2], [1], [0, 1, 1])), ENDS, {"value": "f8"})
     assert edge_list(edges) == [(1, 0, 1.0)]
 
 
@@ -132,7 +130,7 @@ OTHERS = (
 def test_among_others(file):
     one = sparse("a", **GRAPH)
     path = file(*OTHERS, compress_element(sparse("group", **LABELS)), compress_element(one))
-    assert edge_list(read_mat_edges(path, ENDS)) == [edge[:2] for edge in EDGES]
+    assert edge_list(read_edges(path, ENDS, {})) == [edge[:2] for edge in EDGES]
     found = [part.tolist() for part in read_mat_labels(path)]
     assert found == [[0, 2], [0, 0]]  # an entry that is 0 is none
     assert [part.tolist() for part in read_mat_labels(path, "dense")] == [[1, 1], [0, 1]]
@@ -141,10 +139,10 @@ def test_among_others(file):
         DataError,
         match=r"several matrices.*\n.*a \(4 x 4, sparse\), b \(2 x 2, sparse\).*--columns",
     ):
-        read_mat_edges(two, ENDS)
+        read_edges(two, ENDS, {})
     assert edge_list(read_edges(two, ENDS, {}, columns="b")) == [(1, 0)]
     assert edge_list(
-        read_mat_edges(file(one, sparse("network", [2, 2], [1], [0, 1, 1])), ENDS)
+        read_edges(file(one, sparse("network", [2, 2], [1], [0, 1, 1])), ENDS, {})
     ) == [(1, 0)]
 
 
@@ -178,7 +176,7 @@ def test_two_types(file):
 )
 def test_what_is_no_graph(file, parts, words):
     with pytest.raises(DataError, match=words):
-        read_mat_edges(file(*parts), ENDS)
+        read_edges(file(*parts), ENDS, {})
 
 
 @pytest.mark.parametrize(
@@ -194,20 +192,20 @@ def test_what_is_no_graph(file, parts, words):
 )
 def test_other_files(file, head, words):
     with pytest.raises(DataError, match=words) as error:
-        read_mat_edges(file(head=head), ENDS)
+        read_edges(file(head=head), ENDS, {})
     assert "-v7" in error.value.do
     with pytest.raises(DataError, match=message("no-such-file")):
-        read_mat_edges("none.mat", ENDS)
+        read_edges("none.mat", ENDS, {})
 
 
 def test_a_type_or_a_name_that_does_not_fit(file):
     path = file(sparse("group", **LABELS))
     with pytest.raises(DataError, match=message("of-is-no-square-sparse")):
-        read_mat_edges(path, ENDS, "group")
+        read_edges(path, ENDS, {}, columns="group")
     with pytest.raises(DataError, match=message("has-no-matrix", "'labels'")):
         read_mat_labels(path, "labels")
     with pytest.raises(DataError, match="a, b are needed"):
-        read_mat_edges(file(sparse("network", **GRAPH)), ENDS, fields={"a": "f4", "b": "f4"})
+        read_edges(file(sparse("network", **GRAPH)), ENDS, {"a": "f4", "b": "f4"})
 
 
 @pytest.mark.parametrize("pack", [bytes, compress_element])
@@ -218,13 +216,13 @@ def test_damage_is_told(file, pack):
     whole = header() + pack(sparse("network", **GRAPH))
     for size in range(len(header()) + 1, len(whole)):
         with pytest.raises(DataError):
-            read_mat_edges(file(head=whole[:size]), ENDS)
+            read_edges(file(head=whole[:size]), ENDS, {})
     for at in range(124, len(whole)):
         for flip in (0x01, 0x80, 0xFF):
             changed = bytearray(whole)
             changed[at] ^= flip
             try:
-                edges = read_mat_edges(file(head=bytes(changed)), ENDS, fields={"value": "f8"})
+                edges = read_edges(file(head=bytes(changed)), ENDS, {"value": "f8"})
             except DataError:
                 continue
             assert pack is bytes or edge_list(edges) == EDGES
@@ -244,7 +242,7 @@ def test_sizes_are_not_believed(file, pack):
         path = file(pack(lie))
         tracemalloc.start()
         with pytest.raises(DataError):
-            read_mat_edges(path, ("row", "column"))
+            read_edges(path, ("row", "column"), {})
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert most < 16 << 20
@@ -263,7 +261,7 @@ def test_what_scipy_writes(tmp_path, packing):
         {"group": group, "network": graph, "more": {"a": [1, 2], "b": "text"}},
         do_compression=packing,
     )
-    there, back = graph.tocoo(), read_mat_edges(path, ENDS, fields={"value": "f8"})
+    there, back = graph.tocoo(), read_edges(path, ENDS, {"value": "f8"})
     assert edge_list(back) == sorted(
         zip(there.row.tolist(), there.col.tolist(), there.data.tolist(), strict=True)
     )

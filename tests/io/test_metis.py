@@ -110,8 +110,8 @@ def test_any_graph_in_any_pieces(tmp_path_factory, n, pairs, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(io_text, "BLOCK", block)
         found = read_metis(path)
-    assert found.n == n and found.weights is None
-    assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == kept
+    assert found.sizes == (n, n) and found.values is None
+    assert list(zip(found.src.tolist(), found.dst.tolist(), strict=True)) == kept
 
 
 @pytest.mark.parametrize(

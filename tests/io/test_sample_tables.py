@@ -13,6 +13,7 @@ from tux.io.samples import parquet as sample_parquet
 from tux.io.samples import tables as sample_tables
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import read_samples
+from tux.io.source import table_text
 from tux.io.source import text as io_text
 
 
@@ -139,7 +140,7 @@ ROWS = [
 @pytest.mark.parametrize("gap", ["5", ""])
 def test_bad_rows_of_text(file, monkeypatch, row, says, gap):
     monkeypatch.setattr(sample_tables, "JUDGED", 3)
-    monkeypatch.setattr(sample_tables, "SMALL", 64)
+    monkeypatch.setattr(table_text, "SMALL", 64)
     monkeypatch.setattr(io_text, "BLOCK", 256)
     good = "".join(f"{number},c{number % 3},{number % 2},1\n" for number in range(1, 40))
     head = f"a,b,y,w\n# a comment\n{good}".encode()

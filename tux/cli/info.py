@@ -16,9 +16,10 @@ from tux.checkpoint.store import check_all
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.inputs.sizes import COUNTED
-from tux.inputs.untyped import NETWORKS, classes_in_words, types_by_format
+from tux.inputs.untyped import classes_in_words, types_by_format
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.edge_formats import one_type_reason
 from tux.io.source.input_files import holds_files, input_files
 from tux.run_folder.folder import RESULTS, WHOLE, RunRecord, is_run, read_metrics, read_run
 from tux.run_folder.run_status import describe_restart, describe_state
@@ -229,10 +230,8 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
     """
     format = detect_format(path)
     if ends is None:
-        graph = (
-            format in NETWORKS
-            or format is Format.MARKET
-            and types_by_format(path, format, None)[0] is False
+        graph = one_type_reason(format) or (
+            format is Format.MARKET and types_by_format(path, format, None)[0] is False
         )
         ends = ("node", "node") if graph else ("source", "target")
     if columns is not None:

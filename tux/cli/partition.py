@@ -31,7 +31,6 @@ from tux.compare.partitioners import (
 )
 from tux.figures import figures, plots
 from tux.inputs.untyped import (
-    NETWORKS,
     UntypedGraph,
     read_for_program,
     read_graph,
@@ -39,6 +38,7 @@ from tux.inputs.untyped import (
 )
 from tux.inputs.vertices import join_given_tables, read_tables
 from tux.io.formats.detect import detect_format
+from tux.io.formats.edge_formats import one_type_reason
 from tux.io.samples.labels import LabelCountError
 from tux.io.source.input_files import absolute_source, input_files
 from tux.io.source.text import without_skipping
@@ -220,7 +220,8 @@ def _describe_graph(path: str, graph: UntypedGraph, k: int) -> str:
     if not graph.why:
         return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if graph.format in NETWORKS or graph.has_samples else f"; {other} if that is wrong"
+    sure = one_type_reason(graph.format) or graph.has_samples
+    doubt = "" if sure else f"; {other} if that is wrong"
     return f"{text}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 

@@ -43,6 +43,7 @@ from tux.inputs.synthetic import generate_data
 from tux.inputs.untyped import Sides, check_one_type, two_types_reason
 from tux.inputs.vertex_data import shape_folder_data
 from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_tables
+from tux.io.bags.bags import read_held_out
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, absolute_source, input_files, lookup_path
@@ -340,8 +341,6 @@ def _read_bags(
             if reading.columns is None:
                 advise_text(error, format)
             raise
-    from tux.io.bags.bags import read_held_out
-
     ends, columns = program.edge.ends, program.edge.columns
     return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
 

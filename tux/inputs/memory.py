@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,23 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.inputs.samples import (
+    check_reading,
+    classes_of,
+    explain_unknown_labels,
+    sample_options,
+    samples_to_edges,
+)
+from tux.io.bags.bags import BagData
+from tux.io.bags.memory import read_memory_bags
 from tux.io.edges.memory import read_frame, read_matrix_edges, read_network
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import SampleData
 from tux.io.source.input_files import PATTERN, Files
+from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
-
-if TYPE_CHECKING:
-    from tux.io.bags.bags import BagData as BagData
-    from tux.io.samples.samples import SampleData as SampleData
-    from tux.options.options import Reading
 
 TABLES = (
     "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
@@ -241,13 +248,6 @@ def unreadable_error(data: MemoryData, program: Program) -> DataError:
 def _samples(
     data: MemoryData, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
-    from tux.inputs.samples import (
-        check_reading,
-        classes_of,
-        explain_unknown_labels,
-        samples_to_edges,
-    )
-
     check_reading(program, reading)
     classes = classes_of(program, train)
     with explain_unknown_labels(data.what, classes, train, program):
@@ -266,9 +266,6 @@ def read_samples(
     """Read samples: a matrix and its labels, or a table. See
     `tux.io.samples.memory.read_memory_samples`.
     """
-    from tux.inputs.samples import hash_bits, label_kinds
-    from tux.io.samples.memory import read_memory_samples
-
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
     if len(rest) > 2:
@@ -291,14 +288,9 @@ def read_samples(
         program.edge.columns,
         y=rest[0] if rest else None,
         weights=rest[1] if len(rest) > 1 else None,
-        label=reading.label,
-        weight=reading.weight,
-        labels=reading.labels,
         against=known,
         classes=classes,
-        **label_kinds(program),
-        hash_bits=hash_bits(program),
-        on_bad_row=reading.on_bad_row,
+        **sample_options(program, reading),
         **how,
     )
 
@@ -352,8 +344,6 @@ def read_bags(
     """Read documents of a matrix, with its words beside it, or of a list. See
     `tux.io.bags.memory.read_memory_bags`.
     """
-    from tux.io.bags.memory import read_memory_bags
-
     if reading.columns is not None:
         raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
     if reading.form not in (None, "text"):

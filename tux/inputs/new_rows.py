@@ -29,18 +29,18 @@ from tux.inputs.memory import (
 from tux.inputs.memory import (
     read_samples as held_samples,
 )
-from tux.inputs.samples import NAMED, check_hashed, hash_bits, label_kinds
+from tux.inputs.samples import NAMED, check_hashed, sample_options
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.samples.samples import read_samples
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
-
-MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
 
 
 def read_rows(
@@ -110,10 +110,15 @@ def _is_table(data: Any, format: Format, program: Program) -> bool:
     """Return whether a file is a table of edges by its format, or by a first line that names both
     ends.
     """
-    if format is Format.PARQUET or format in MATRICES:
+    if format is Format.PARQUET or _has_numbered_rows(format):
         return True
     first = next((row.line for row in rows_of(first_lines(data, 1).text, 1)), "")
     return set(program.edge.ends) <= set(re.split(r"\W+", first.lower()))
+
+
+def _has_numbered_rows(format: Format) -> bool:
+    """Return whether a file holds a matrix, whose rows are known by their numbers."""
+    return format in EDGE_FORMATS and EDGE_FORMATS[format].shape is not None
 
 
 def _training_options(
@@ -155,20 +160,15 @@ def _read_samples(
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
     """Read samples, which need no labels."""
-    from tux.io.samples.samples import read_samples
-
     samples = read_samples(
         data,
         program.edge.ends,
         program.edge.columns,
         against={other: known},
         unknown="skip",
-        on_bad_row=reading.on_bad_row,
         require_labels=False,
-        hash_bits=hash_bits(program),
         format=format,
-        **label_kinds(program),
-        **{name: getattr(reading, name) for name in NAMED},
+        **sample_options(program, reading),
     )
     return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
 
@@ -198,7 +198,7 @@ def _read_edges(
             against={other: known},
             format=format,
         )
-        return _keep_known(table, program, kind, other, known, numbered=format in MATRICES)
+        return _keep_known(table, program, kind, other, known, numbered=_has_numbered_rows(format))
     if ends[0] != kind:
         raise UsageError(
             f"the rows of {data} are {plural_noun(other)}, but the model predicts for a {kind}",

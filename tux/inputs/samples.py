@@ -1,9 +1,9 @@
 """Labelled samples for programs: as edges whose first end knows its label and weight, in groups if
 asked.
 
-A sample's edges lead to its features, as `tux.io.samples.samples` reads them. Groups of vertices
-that belong together, such as features of one kind, come from a file, a pair of vertex and group on
-a line, in any form that edges have: blocks of a mini-batch may be made of whole ones.
+A sample's edges lead to its features. Groups of vertices that belong together, such as features of
+one kind, come from a file of edges from vertices to groups: blocks of a mini-batch may be of whole
+ones.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.read import read_edges
+from tux.io.samples.labels import MORE, SampleLabels, UnknownLabel, class_numbers, label_value
+from tux.io.samples.samples import SampleData, read_samples
 from tux.io.source.text import OnBadRow
+from tux.options.options import Reading
 from tux.program.input import Samples, class_names, join_class_names
 from tux.program.program import Program
 from tux.program.returns import call_hook
-
-if TYPE_CHECKING:
-    from tux.io.samples.samples import SampleData as SampleData
-    from tux.options.options import Reading
 
 NAMED = ("form", "label", "weight", "labels")
 """Options of `tux.options.options.Reading` for reading samples."""
@@ -38,8 +37,6 @@ def read_labelled_samples(
     """Read the samples of a file; behind those of training, if `train` is given, with the same
     indices of features and meanings of labels. Raises the errors of `read_samples`.
     """
-    from tux.io.samples.samples import read_samples
-
     check_reading(program, reading)
     classes = classes_of(program, train)
     with explain_unknown_labels(source, classes, train, program):
@@ -49,34 +46,40 @@ def read_labelled_samples(
             program.edge.columns,
             against=train.ids if train is not None else None,
             classes=classes,
-            hash_bits=hash_bits(program),
-            on_bad_row=reading.on_bad_row,
-            **label_kinds(program),
-            **{name: getattr(reading, name) for name in NAMED},
+            **sample_options(program, reading),
         )
     return samples_to_edges(samples, program, train)
 
 
+def _samples_input(program: Program) -> Samples:
+    """Return the input of a program, or one that declares nothing if it takes no samples."""
+    return program.input if isinstance(program.input, Samples) else Samples()
+
+
 def is_numeric(program: Program) -> bool:
     """Return whether labels of samples are numbers to the program, and not two classes."""
-    return isinstance(program.input, Samples) and bool(call_hook(program.input, "numeric", program))
+    return bool(call_hook(_samples_input(program), "numeric", program))
 
 
 def is_multiclass(program: Program) -> bool:
     """Return whether labels of samples are any number of classes to the program."""
-    return isinstance(program.input, Samples) and bool(
-        call_hook(program.input, "multiclass", program)
-    )
+    return bool(call_hook(_samples_input(program), "multiclass", program))
 
 
-def label_kinds(program: Program) -> dict[str, Any]:
-    """Return the kind of labels of the program, in the words of `read_samples`."""
-    return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
+def sample_options(program: Program, reading: Reading) -> dict[str, Any]:
+    """Return the options of a program and of its user, in the words of `read_samples`."""
+    return {
+        "numeric": is_numeric(program),
+        "multiclass": is_multiclass(program),
+        "hash_bits": hash_bits(program),
+        "on_bad_row": reading.on_bad_row,
+        **{name: getattr(reading, name) for name in NAMED},
+    }
 
 
 def hash_bits(program: Program) -> int:
     """Return the number of bits to which features are hashed, 0 if they are not."""
-    declared = program.input.hashed if isinstance(program.input, Samples) else ""
+    declared = _samples_input(program).hashed
     return int(program.parameters[declared]) if declared else 0
 
 
@@ -116,8 +119,6 @@ def explain_unknown_labels(
     source: Any, classes: Any, train: EdgeData | None, program: Program
 ) -> Iterator[None]:
     """Explain the error of a label that is none of the classes which the user has named."""
-    from tux.io.samples.labels import UnknownLabel
-
     try:
         yield
     except UnknownLabel as error:
@@ -138,7 +139,7 @@ def explain_unknown_labels(
 
 def _classes(program: Program) -> tuple[str, ...] | None:
     """Return the classes that the user has named, if all are; else None."""
-    given = program.input if isinstance(program.input, Samples) else Samples()
+    given = _samples_input(program)
     multiclass = is_multiclass(program)
     named = class_names(str(program.parameters[given.every])) if given.every else ()
     if given.classes is None or multiclass and not given.every:
@@ -169,7 +170,7 @@ def _classes(program: Program) -> tuple[str, ...] | None:
 
 def groups_file(program: Program) -> str:
     """Return the file of groups of features that a program's parameter names, or ""."""
-    declared = program.input.groups if isinstance(program.input, Samples) else ""
+    declared = _samples_input(program).groups
     path = str(program.parameters[declared]) if declared else ""
     if path and hash_bits(program):
         raise UsageError(
@@ -219,7 +220,7 @@ def check_labels(edges: EdgeData, program: Program) -> None:
     does not know: each label is to be as `labelled` has it.
     """
     known = edges.vertex_fields.get(program.edge.ends[0], {})
-    given = program.input if isinstance(program.input, Samples) else Samples()
+    given = _samples_input(program)
     label = np.asarray(known.get("label", ()), np.float64)
     if is_numeric(program):
         good, rule = np.isfinite(label), "finite numbers"
@@ -277,8 +278,6 @@ def _stored_to_signs(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Turn labels of a folder with the classes `stored` into signs. Returns also their classes."""
-    from tux.io.samples.labels import MORE
-
     classes = _classes(program) or stored
     if len(stored) != 2:
         what = f"labels of {len(stored)} classes" if stored else "numbers as labels"
@@ -321,8 +320,6 @@ def _stored_to_places(
     """Turn labels of a folder into numbers of classes from 0, and return the classes: those named,
     or those `stored`, or all numbers that are labels.
     """
-    from tux.io.samples.labels import SampleLabels, class_numbers
-
     if not stored:
         labels = SampleLabels.of(label)
     elif len(stored) == 2:
@@ -335,8 +332,6 @@ def _stored_to_places(
 
 
 def _meanings(classes: tuple[str, ...]) -> tuple[float | str | None, ...]:
-    from tux.io.samples.labels import label_value
-
     return tuple(label_value(name.strip()) for name in classes)
 
 
@@ -392,8 +387,6 @@ def add_groups(
 def count_groups(edges: EdgeData, kind: str) -> int:
     """Count the groups of two vertices or more of a type."""
     together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
-    return (
-        0
-        if together is None
-        else int(np.count_nonzero(np.unique(together, return_counts=True)[1] > 1))
-    )
+    if together is None:
+        return 0
+    return int(np.count_nonzero(np.unique(together, return_counts=True)[1] > 1))

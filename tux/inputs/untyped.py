@@ -16,11 +16,10 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.io.edges.columns import ITEMS, USERS
-from tux.io.edges.market import market_shape
-from tux.io.edges.mat import mat_shape
-from tux.io.edges.npz import npz_shape
 from tux.io.edges.read import read_edges
-from tux.io.formats.detect import Format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.format import Format
+from tux.io.samples.samples import read_samples
 from tux.io.source.cells import cells_of, separator_of
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import pieces_of
@@ -32,16 +31,6 @@ ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feat
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
-NETWORKS = {
-    Format.METIS: "METIS graphs are undirected",
-    Format.DIMACS: "the vertices of DIMACS graphs are of one type",
-    Format.GML: "the vertices of GML graphs are of one type",
-    Format.PAJEK: "the vertices of Pajek's networks are of one type",
-    Format.GRAPHML: "the vertices of GraphML graphs are of one type",
-}
-"""Formats of graphs, and why their vertices are of one type."""
-# whose rows are no cells of a table
-UNTABLED = (*NETWORKS, Format.MAT, Format.MARKET, Format.NPZ, Format.ADJLIST, Format.EDGE_DATA)
 
 
 class Sides(NamedTuple):
@@ -119,14 +108,10 @@ def check_one_type(
 
     Raises `DataError` where the names of the columns say so.
     """
-    if format in UNTABLED or format.bags is not None or not sides.both:
+    if format in EDGE_FORMATS or format.bags is not None or not sides.both:
         return ""
     parquet = format is Format.PARQUET
-    names = (
-        arrow.parquet_names(pieces_of(path)[0].path)
-        if parquet
-        else next(iter(first_rows(path, 1)), [])
-    )
+    names = _column_names(path, format)
     numbers = len(names) > 2 if parquet else has_numbers(path, format)
     return two_types_reason(names, numbers, kind, sides, columns, os.fspath(path))
 
@@ -188,8 +173,6 @@ def read_samples_graph(
     `label` (n,) float32, -1 or +1, or places in the classes, or numbers, and `weight` (n,) float32,
     if some are not 1.
     """
-    from tux.io.samples.samples import read_samples
-
     if not asked and format is not Format.SVM:
         return None
     samples = read_samples(path, SAMPLED, require_labels=asked, format=format, **how)
@@ -218,7 +201,7 @@ def read_for_program(
 
 def has_numbers(path: str | os.PathLike[str], format: Format) -> bool:
     """Return whether the edges of a file seem to have a number each."""
-    if format in UNTABLED or format is Format.PARQUET or format.bags is not None:
+    if format in EDGE_FORMATS or format is Format.PARQUET or format.bags is not None:
         try:
             read_edges(path, TWO if format.bags else ONE, {"value": "f4"}, format=format)
         except DataError:
@@ -235,30 +218,23 @@ def types_by_format(
     """Decide by the format or the names of the columns whether there are two types of vertices, and
     why; None, "" if they do not decide it.
     """
-    match format:
-        case _ if format in NETWORKS:
-            return False, NETWORKS[format]
-        case Format.ADJLIST | Format.EDGE_DATA:
-            return None, ""
-        case Format.MAT:
-            return _types_by_size(*mat_shape(path, columns))
-        case Format.MARKET:
-            return _types_by_size(*market_shape(path))
-        case Format.NPZ:
-            return _types_by_size(*npz_shape(path))
-        case Format.PARQUET:
-            names = arrow.parquet_names(pieces_of(path)[0].path)
-        case _ if format.bags is not None:
-            return True, f"it is a {format.bags} file"
-        case _:
-            names = next(iter(first_rows(path, 1)), [])
+    if declared := EDGE_FORMATS.get(format):
+        if declared.shape:
+            rows, width = declared.shape(os.fspath(path), columns)
+            return rows != width, f"it is a matrix of {rows:,} x {width:,}"
+        return (False, declared.one_type) if declared.one_type else (None, "")
+    if format.bags is not None:
+        return True, f"it is a {format.bags} file"
+    names = _column_names(path, format)
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
     return (True, f"it has a column {known[0]!r}") if known else (None, "")
 
 
-def _types_by_size(rows: int, columns: int) -> tuple[bool, str]:
-    """Decide by the sizes of a matrix whether there are two types of vertices, and why."""
-    return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
+def _column_names(path: str | os.PathLike[str], format: Format) -> list[str]:
+    """Return the names of the columns of Parquet, or the cells of the first row of text."""
+    if format is Format.PARQUET:
+        return arrow.parquet_names(pieces_of(path)[0].path)
+    return next(iter(first_rows(path, 1)), [])
 
 
 def _types_by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:

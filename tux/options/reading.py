@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from tux.base.errors import UsageError
 from tux.base.text import plural_noun
-from tux.io.formats.detect import Form
-from tux.io.samples.samples import FORMS
+from tux.io.formats.format import Form
+from tux.io.samples.options import SampleForm
 from tux.io.source.text import OnBadRow
 from tux.options.rules import (
     FILE,
@@ -37,7 +37,7 @@ def reads(*kinds: type) -> ProgramFact:
 
 def forms_of(program: type[Program]) -> Sequence[str]:
     """Return the forms in which a program's files may be."""
-    return FORMS if reads(Samples)(program) else get_args(Form)
+    return get_args(SampleForm if reads(Samples)(program) else Form)
 
 
 def _form_help(program: type[Program]) -> str:
@@ -73,7 +73,7 @@ class Reading:
     """
 
     form: Form | None = data_option(
-        choice_rule(*dict.fromkeys([*get_args(Form), *FORMS])),
+        choice_rule(*dict.fromkeys([*get_args(Form), *get_args(SampleForm)])),
         _form_help,
         exists=reads(Samples, Bags),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,22 +22,21 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
 from tux.io.bags.docword import read_docword
-from tux.io.bags.entries import BagSpec, Entries, check_entries
-from tux.io.formats.detect import SAMPLES, Form, detect_format, name_ending
+from tux.io.bags.entries import BagOptions, BagSpec, Entries, check_entries, kinds_of
+from tux.io.edges.request import EdgeRequest
+from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.foreign_kinds import check_documents
+from tux.io.formats.format import Form, name_ending
 from tux.io.source.cells import is_marked, lines_of
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.precision import coarse_columns
 from tux.io.source.row_one import is_in_use
 from tux.io.source.text import (
-    CONVERT,
-    NOT_UTF_8,
     BadRows,
-    OnBadRow,
     blocks,
     doubt_of_row,
     quote_word,
-    text_blocks,
+    read_words,
 )
 
 TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
@@ -63,18 +62,11 @@ def read_bags(
     path: Source,
     ends: tuple[str, str] = ("document", "word"),
     fields: Mapping[str, Any] | None = None,
-    *,
-    form: Form | None = None,
-    vocab: str | os.PathLike[str] | None = None,
-    stop: str | os.PathLike[str] | None = None,
-    first: int | None = None,
-    against: Mapping[str, Ids] | None = None,
-    unknown: Literal["new", "skip"] = "new",
-    on_bad_row: OnBadRow = "stop",
+    **options: Any,
 ) -> BagData:
     """Read a file of bags, or all that `path` stands for (`tux.io.source.input_files`), as edges
     between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [count,
-    i4].
+    i4]. `options` are those of `BagOptions`.
 
     `form` is found by `tux.io.formats.detect`, but for "text". Rows have as ids the document's
     number, or that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the
@@ -93,22 +85,18 @@ def read_bags(
     is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
     `DataError` with file and line, and `UsageError` for arguments that do not go together.
     """
-    path = input_files(path)
-    wanted = {"count": np.int32} if fields is None else fields
-    kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
-    chosen = _check_form(
-        path, ends, kinds, form or detect_format(path).bags, stop, against, unknown
-    )
-    words = None if vocab is None else read_vocabulary(vocab)
-    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
-    lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
-    if chosen == "svm" and vocab is None and first is None:
+    path, how, kinds = input_files(path), BagOptions(**options), kinds_of(fields, "count", np.int32)
+    form = _check_form(path, ends, kinds, how)
+    words = None if how.vocab is None else read_vocabulary(how.vocab)
+    bad = BadRows(path, stop=how.on_bad_row == "stop")
+    lowest = FIRST[form] if how.first is None or form in ("docword", "text") else how.first
+    if form == "svm" and how.vocab is None and how.first is None:
         lowest = 0  # as scikit-learn writes them
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     most = None if words is None else len(words)
     asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
-    entries = _read_entries(asked, chosen, stop)
-    return bags_of(asked, entries, kinds, words, against, unknown=unknown, named=chosen == "text")
+    entries = _read_entries(asked, form, how.stop)
+    return bags_of(asked, entries, kinds, words, how, named=form == "text")
 
 
 def bags_of(
@@ -116,31 +104,44 @@ def bags_of(
     entries: Entries,
     kinds: Mapping[str, np.dtype],
     words: np.ndarray | None,
-    against: Mapping[str, Ids] | None,
+    how: BagOptions,
     *,
-    unknown: str,
     named: bool,
 ) -> BagData:
     """Make edges of entries; `words` are those of a vocabulary. If `named`, the columns are words
     already, and those that are not in the vocabulary are left out. See `read_bags`.
     """
-    known = [against[asked.column]] if against and unknown == "skip" else []
+    if not len(entries.rows):
+        raise asked.bad.no_usable_row(asked.row)
+    known = [how.against[asked.column]] if how.against and how.unknown == "skip" else []
     entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
-    notes = (*entries.notes, *coarse_columns(column, entries.value))
-    edges = EdgeData.of(
+    notes = _left_out(asked.path, entries)
+    edges = edges_of(asked, entries, column, kinds, how.against, notes)
+    return BagData(
+        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
+    )
+
+
+def edges_of(
+    asked: BagSpec,
+    entries: Entries,
+    column: Column,
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    notes: tuple[str, ...] = (),
+) -> EdgeData:
+    """Make an edge of each entry, from its row to its `column`. `notes` are told behind others."""
+    return EdgeData.of(
         (asked.row, asked.column),
         entries.row,
         column,
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={asked.row: entries.rows},
-        notes=notes + _left_out(asked.path, entries),
+        notes=(*entries.notes, *coarse_columns(column, entries.value), *notes),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
-    )
-    return BagData(
-        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
     )
 
 
@@ -152,23 +153,13 @@ def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
     return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
 
 
-def bag_edges(
-    path: str | os.PathLike[str],
-    form: Form,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    against: Mapping[str, Ids] | None,
-    on_bad_row: OnBadRow,
-) -> EdgeData:
+def bag_edges(asked: EdgeRequest, form: Form) -> EdgeData:
     """Read the edges of a file of a form that was detected. See `tux.io.edges.read.read_edges` and
     `read_bags`.
     """
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name", do=f"leave --columns out: this is a {form} file"
-        )
-    return read_held_out(path, ends, fields, against, form=form, on_bad_row=on_bad_row)
+    asked.refuse_columns(f"a {form} file")
+    how = {"form": form, "on_bad_row": asked.on_bad_row}
+    return read_held_out(asked.path, asked.ends, asked.fields, asked.against, **how)
 
 
 def read_held_out(
@@ -190,15 +181,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
     """Read the words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
     a word that stands there twice, and a table.
     """
-    words: list[str] = []
-    for block in text_blocks(path):
-        for line in block[:-1].split(b"\n"):
-            try:
-                words.append(line.decode().strip())
-            except UnicodeDecodeError:
-                raise DataError(NOT_UTF_8, where=f"{path}:{len(words) + 1}", do=CONVERT) from None
-    while words and not words[-1]:
-        words.pop()
+    words = read_words(path)
     if not words:
         raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
     if _are_cells(words) or _are_cells(words[1:]):
@@ -261,18 +244,12 @@ def _is_counted(line: str, separator: str) -> bool:
 
 
 def _check_form(
-    path: str | os.PathLike[str],
-    ends: tuple[str, str],
-    kinds: Mapping[str, np.dtype],
-    form: Form | None,
-    stop: str | os.PathLike[str] | None,
-    against: Mapping[str, Ids] | None,
-    unknown: str,
+    path: str, ends: tuple[str, str], kinds: Mapping[str, np.dtype], how: BagOptions
 ) -> Form:
     """Check the arguments, and return the form. Raises UsageError for arguments that do not go
     together, DataError if the form is not found.
     """
-    if form is None:
+    if (form := how.form or detect_format(path).bags) is None:
         rule = (
             f"Say which form it has: {', '.join(FIRST)}. A table is read without a vocabulary and "
             "without stop words."
@@ -282,14 +259,14 @@ def _check_form(
         )
     if form not in FIRST:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FIRST)}")
-    check_entries(path, "rows and columns", ends, kinds, against, unknown)
-    if stop is not None and form != "text":
+    check_entries(path, "rows and columns", ends, kinds, how.against, how.unknown)
+    if how.stop is not None and form != "text":
         raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
     return form
 
 
 def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
-    """Read the entries of a file. Raises `DataError` if no row is usable."""
+    """Read the entries of a file."""
     note = ""
     if form == "text":
         begun = next(blocks(asked.path), b"")
@@ -299,9 +276,6 @@ def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | Non
         entries = read_docword(asked)
     else:
         entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
-    if not len(entries.rows):
-        first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
-        raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
     return entries._replace(notes=(*entries.notes, note)) if note else entries
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,11 +15,25 @@ from tux.arrays.arrow import Column
 from tux.arrays.ids import Ids
 from tux.arrays.integers import join_integers, narrow
 from tux.base.errors import UsageError
-from tux.io.source.text import BadRows
+from tux.io.formats.format import Form
+from tux.io.source.text import BadRows, OnBadRow
 
 MAX_COLUMN = 2**64 - 1  # the largest number of a column
 # whole numbers up to this one are exact in double precision and have at most 15 digits
 WHOLE = 10**15 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class BagOptions:
+    """The options of `tux.io.bags.bags.read_bags`, which explains them."""
+
+    form: Form | None = None
+    vocab: str | os.PathLike[str] | None = None
+    stop: str | os.PathLike[str] | None = None
+    first: int | None = None
+    against: Mapping[str, Ids] | None = None
+    unknown: Literal["new", "skip"] = "new"
+    on_bad_row: OnBadRow = "stop"
 
 
 class BagSpec(NamedTuple):
@@ -131,6 +146,14 @@ class GatheredEntries:
         assert columns is not None  # they are not negative
         values, self.values = np.concatenate(self.values), []
         return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
+
+
+def kinds_of(fields: Mapping[str, Any] | None, name: str, kind: Any) -> dict[str, np.dtype]:
+    """Return the data fields of an entry with their dtypes: one of a `name` and a `kind` if none
+    are given.
+    """
+    given = {name: kind} if fields is None else fields
+    return {name: np.dtype(dtype) for name, dtype in given.items()}
 
 
 def check_entries(

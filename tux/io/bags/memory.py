@@ -4,23 +4,21 @@ lists of words.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn
-from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import BagData, bags_of, read_vocabulary
 from tux.io.bags.documents import read_documents
-from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.bags.entries import BagOptions, BagSpec, Entries, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.memory import number_from_zero
-from tux.io.source.text import BadRows, OnBadRow, quote_word
+from tux.io.source.text import BadRows, quote_word
 from tux.io.vertices.arrays import is_absent
 
 
@@ -31,11 +29,7 @@ def read_memory_bags(
     fields: Mapping[str, Any] | None = None,
     *,
     words: Any = None,
-    vocab: str | os.PathLike[str] | None = None,
-    stop: str | os.PathLike[str] | None = None,
-    against: Mapping[str, Ids] | None = None,
-    unknown: Literal["new", "skip"] = "new",
-    on_bad_row: OnBadRow = "stop",
+    **options: Any,
 ) -> BagData:
     """Read documents in memory as `tux.io.bags.bags.read_bags` reads those of files. They are a
     sparse matrix of scipy of counts (zeros are no entries), or of any finite numbers if the field
@@ -46,49 +40,37 @@ def read_memory_bags(
     without a file `vocab`, words are the numbers of columns from 0. Words of lists are taken as
     they are; texts are cut into words as files of text are. Raises the errors of `read_bags`.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"count": np.int32} if fields is None else fields).items()
-    }
-    check_entries(what, "rows and columns", ends, kinds, against, unknown)
+    kinds, how = kinds_of(fields, "count", np.int32), BagOptions(**options)
+    check_entries(what, "rows and columns", ends, kinds, how.against, how.unknown)
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
-    bad = BadRows.of_memory(what, on_bad_row)
+    bad = BadRows.of_memory(what, how.on_bad_row)
     named = isinstance(documents, list)
-    if words is not None and (named or vocab is not None):
+    if words is not None and (named or how.vocab is not None):
         raise UsageError(
             f"words are named twice, or beside {what}, which has words of its own",
             do="give the documents alone, or leave vocab out",
         )
-    names = None if vocab is None else read_vocabulary(vocab)
+    names = None if how.vocab is None else read_vocabulary(how.vocab)
+    asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
     if named:
-        asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
-        if all(isinstance(each, str) or is_absent_text(each) for each in documents):
-            entries = read_documents(asked, stop, documents)
+        if all(isinstance(each, str) or is_absent(each) for each in documents):
+            entries = read_documents(asked, how.stop, documents)
         else:
-            entries = _lists(documents, asked, stop)
+            entries = _lists(documents, asked, how.stop)
     else:
         _, columns = check_matrix(documents, what)
         names = _names(words, columns, what) if words is not None else names
         if names is not None and len(names) < columns:
             raise DataError(f"{len(names):,} words for {columns:,} columns", where=what)
-        asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
-        if stop is not None:
+        if how.stop is not None:
             raise UsageError(
                 f"a stop list goes with text, but {what} has counts", do="leave it out"
             )
         counts = asked.dtype.kind != "f"
         rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=counts)
         entries = rows.entries
-    if not len(entries.rows):
-        first = f"; the first: {bad.first}" if bad.count else ""
-        raise DataError(f"no {asked.row} of {what} is usable{first}")
-    bags = bags_of(asked, entries, kinds, names, against, unknown=unknown, named=named)
+    bags = bags_of(asked, entries, kinds, names, how, named=named)
     return bags._replace(edges=number_from_zero(bags.edges, ends[0]), rows=bags.rows - 1)
-
-
-def is_absent_text(value: Any) -> bool:
-    """Return whether an entry of a list of texts stands for a missing one."""
-    return is_absent(value)
 
 
 def _names(words: Any, columns: int, what: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tux.io.bags.entries import WHOLE, BagSpec
 from tux.io.bags.pair_lines import COUNT, LABEL, NOTHING, WEIGHTED, Rules
-from tux.io.source.text import NUMBER, not_number, quote_word
+from tux.io.source.text import NUMBER, is_plain_number, not_number, quote_word
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
@@ -26,7 +26,7 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
         del pairs[0]
     if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
         return f"{quote_word(head)} is no label: it is not plain text"
-    if rules.head == COUNT and not (head.isascii() and head.isdigit() and len(head) <= 18):
+    if rules.head == COUNT and not is_plain_number(head):
         return f"{quote_word(head)} is no number of {asked.column}s: a line begins with it"
     for pair in pairs:
         if why := _pair_fault(pair, rules, asked):

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
-from tux.io.source.cells import BLANKS, TextLayout
-from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
+from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
+from tux.io.formats.format import EdgeFormat, FileStart, Format
+from tux.io.source.text import NUMBER, blocks, cut_word, is_plain_number, quote_word
 
 ARCS = {
     **dict.fromkeys(("sp", "max", "asn"), b"a"),
@@ -39,20 +40,9 @@ PASSED = re.compile(rb"^[ \t]*(c|[cndvx][ \t][^\n]*)\r?$", re.MULTILINE)
 EDGE = {mark: re.compile(rb"^[ \t]*" + mark + rb"[ \t]+", re.MULTILINE) for mark in (b"a", b"e")}
 EDGE[b""] = re.compile(rb"^[ \t]*(?=\d)", re.MULTILINE)
 PROBLEM = re.compile(rb"^[ \t]*p[ \t]+([^\n]*)", re.MULTILINE)
-DIGITS = 18  # of a number of a vertex, at most: int() refuses very many
-
-
-class Dimacs(NamedTuple):
-    """The edges of a graph of n vertices: `src`, `dst` (m,) int32 from 1, `values` (m,) float64,
-    None if edges have no numbers.
-    """
-
-    n: int
-    directed: bool
-    src: np.ndarray
-    dst: np.ndarray
-    values: np.ndarray | None
-    twice: int = 0  # repetitions of undirected edges, in either direction, which were left out
+COMMENT = re.compile(r"c(\s|\Z)")
+SIZES = re.compile(r"p\s+[a-z]\w*\s+\d+\s+\d+", re.IGNORECASE)
+LINE = re.compile(r"[aendvx]\s|\d")  # a line after that of the problem
 
 
 class _Problem(NamedTuple):
@@ -62,29 +52,35 @@ class _Problem(NamedTuple):
     line: int
 
 
-def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
+def read_dimacs(path: str | os.PathLike[str]) -> SizedGraph:
     """Read a graph. Raises `DataError` with file and line for a line that does not fit, and for
     another problem than those above.
     """
     problem: _Problem | None = None
-    pieces: arrow.Pieces | None = None
-    number, width = 1, 0
+    edges: EntryLines | None = None
+    number = 1
     for block in blocks(os.fspath(path)):
         if problem is None and (problem := _problem(block, number, path)) is not None:
             # the lines before it are comments
             block = re.sub(PROBLEM, b"", block, count=1)
         if problem is not None:
-            if pieces is None and (width := _width(block, ARCS[problem.kind])):
-                pieces = arrow.Pieces([np.dtype(kind) for kind in ("i4", "i4", "f8")][:width])
-            if pieces is not None:
-                _add(pieces, block, number, problem, width, path)
+            mark = ARCS[problem.kind]
+            if edges is None and (width := _width(block, mark)):
+                fault = partial(_fault, mark=mark, width=width, n=problem.n)
+                edges = EntryLines(path, width, (problem.n, problem.n), fault)
+            if edges is not None:
+                text, count = EDGE[mark].subn(b"", block)
+                edges.add(PASSED.sub(b"", text), block, number, count)
         number += block.count(b"\n")
     if problem is None:
         raise DataError(f"{path} has no line of its problem", do="It should be: p sp n m")
-    src, dst, *values = map(np.asarray, pieces.columns()) if pieces else (np.empty(0, "i4"),) * 2
+    src, dst, *values = (
+        map(np.asarray, edges.pieces.columns()) if edges else (np.empty(0, "i4"),) * 2
+    )
     directed = problem.kind in DIRECTED
-    read = Dimacs(problem.n, directed, src, dst, values[0] if values else None)
-    kept = read if directed else _drop_repeated_edges(read)
+    numbers, sizes = values[0] if values else None, (problem.n, problem.n)
+    graph = SizedGraph("a DIMACS graph", src, dst, numbers, sizes, not directed)
+    kept = graph if directed else _drop_repeated_edges(graph)
     # many files of graphs without a direction count their edges once and list them twice, or so
     if problem.m not in ((len(src),) if directed else (len(src), len(kept.src), 2 * len(src))):
         raise DataError(
@@ -110,7 +106,7 @@ def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Proble
             where=where,
             do=f"Graphs of these problems are read: {', '.join(ARCS)}.",
         )
-    if len(sizes) != 2 or not all(map(_is_plain_number, sizes)) or int(sizes[0]) > MAX_VERTICES:
+    if len(sizes) != 2 or not all(map(is_plain_number, sizes)) or int(sizes[0]) > MAX_VERTICES:
         raise DataError(
             f"{cut_word(' '.join(sizes))} are no sizes",
             where=where,
@@ -119,48 +115,11 @@ def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Proble
     return _Problem(kind, int(sizes[0]), int(sizes[1]), line)
 
 
-def _is_plain_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= DIGITS
-
-
 def _width(block: bytes, mark: bytes) -> int:
     """Return the number of numbers in the first edge of a block, 2 or 3; 0 if there is no edge."""
     if (found := EDGE[mark].search(block)) is None:
         return 0
     return min(max(len(block[found.end() : block.index(b"\n", found.end())].split()), 2), 3)
-
-
-def _add(
-    pieces: arrow.Pieces,
-    block: bytes,
-    number: int,
-    problem: _Problem,
-    width: int,
-    path: str | os.PathLike[str],
-) -> None:
-    """Append the edges of a block of lines, the first of them line `number`. Raises DataError for
-    the first line that is no edge.
-    """
-    kinds, mark = pieces.kinds, ARCS[problem.kind]
-    text, edges = EDGE[mark].subn(b"", block)
-    text = TextLayout(BLANKS, width, []).cut(PASSED.sub(b"", text))
-    if not text.strip():
-        return
-    try:
-        table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
-        ends = [table.column(at).to_numpy() for at in range(2)]
-        if (
-            table.num_rows != edges
-            or edges
-            and not all(1 <= end.min() and end.max() <= problem.n for end in ends)
-        ):
-            raise arrow.UnreadableText("a vertex outside the graph")
-        pieces.add(table)
-    except arrow.UnreadableText as error:
-        for at, line in enumerate(block.split(b"\n"), number):
-            if why := _fault(line.decode(errors="replace").split(), mark, width, problem.n):
-                raise DataError(why, where=f"{path}:{at}") from None
-        raise DataError(f"cannot be read ({error})", where=f"{path}:{number}") from None
 
 
 def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
@@ -173,18 +132,45 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
     if len(words) != width + 1:
         return f"{len(words) - 1} numbers of an edge instead of {width}"
     for word in words[1:3]:
-        if not _is_plain_number(word) or not 1 <= int(word) <= n:
+        if not is_plain_number(word) or not 1 <= int(word) <= n:
             return f"vertex {quote_word(word)}, but vertices are 1 to {n:,}"
     if width == 3 and not (NUMBER.fullmatch(words[3]) and np.isfinite(float(words[3]))):
         return f"the number {quote_word(words[3])} of an edge is not finite, or none"
     return ""
 
 
-def _drop_repeated_edges(read: Dimacs) -> Dimacs:
+def _drop_repeated_edges(graph: SizedGraph) -> SizedGraph:
     """Drop the edges that repeat an earlier one, in the same or in the other direction."""
-    low, high = np.minimum(read.src, read.dst), np.maximum(read.src, read.dst)
-    keys = low.astype(np.int64) * (read.n + 1) + high
+    low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
+    keys = low.astype(np.int64) * (graph.sizes[0] + 1) + high
     _, first = np.unique(keys, return_index=True)
     first.sort()
-    values = None if read.values is None else read.values[first]
-    return Dimacs(read.n, False, low[first], high[first], values, len(keys) - len(first))
+    values, twice = graph.values, len(keys) - len(first)
+    return graph._replace(
+        src=low[first],
+        dst=high[first],
+        values=None if values is None else values[first],
+        notes=(f"repeated edges, in either direction, are left out: {twice:,}",) if twice else (),
+    )
+
+
+def _begins(start: FileStart) -> bool:
+    """Return whether a text has, after comments, the line of a problem and then a line of a vertex
+    or an edge.
+    """
+    text, first = start.lines.text, start.lines.rows[:1]
+    if not first or first[0][:1] not in ("c", "p"):
+        return False
+    lines = (line.strip() for line in text.split("\n"))
+    rows = (line for line in lines if not COMMENT.match(line))
+    return SIZES.fullmatch(next(rows, "")) is not None and bool(LINE.match(next(rows, "a ")))
+
+
+DIMACS = EdgeFormat(
+    Format.DIMACS,
+    "DIMACS",
+    "a DIMACS file is a whole graph, and begins with its sizes",
+    partial(read_sized_graph, parse=read_dimacs),
+    _begins,
+    one_type="the vertices of DIMACS graphs are of one type",
+)

@@ -33,7 +33,7 @@ class EdgeLayout(NamedTuple):
     """
 
     layout: TextLayout
-    title: str = ""
+    title: bytes = b""
     notes: tuple[str, ...] = ()
 
 
@@ -49,7 +49,7 @@ def edge_layout(lines: FirstLines, wanted: WantedColumns) -> EdgeLayout | None:
     what = row_one(seen.table, known_names(wanted))
     if any(not name.isdecimal() for name in asked) or what is RowOne.NAMES:
         return _layout_by_names(seen, first, wanted, lines.path)._replace(
-            title=rows_of(lines.text, 1, marked=seen.leading)[0].line
+            title=seen.title_line(lines)
         )
     if asked:
         layout = seen.layout([int(name) - 1 for name in asked])

@@ -14,40 +14,26 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
-from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
-from tux.io.source.cells import BLANKS, MARK, TextLayout
-from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
+from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
+from tux.io.formats.format import EdgeFormat, Format
+from tux.io.source.cells import MARK
+from tux.io.source.text import NUMBER, blocks, cut_word, is_plain_number, quote_word
 
 BANNER = re.compile(
     rb"\s*(%{1,2}MatrixMarket\b|%{1,2}[ \t]+MatrixMarket[ \t]+matrix[ \t])", re.IGNORECASE
 )
 """The beginning of a file; many of one large collection of networks have only one %."""
-DIGITS = 18  # of a size, a row or a column, at most: int() refuses very many
 START = 1 << 16  # bytes in which the banner is looked for
 RULE = (
     "It should begin with %%MatrixMarket matrix coordinate, real, integer or pattern, and general, "
     "symmetric or skew-symmetric."
 )
-
-
-class Market(NamedTuple):
-    """The stored entries of a matrix: `row`, `column` (m,) int32 from 1, `values` (m,) float64,
-    None of a pattern.
-    """
-
-    rows: int
-    columns: int
-    symmetric: bool  # an entry off the diagonal stands for two
-    skew: bool  # the other one of which has the opposite sign
-    row: np.ndarray
-    column: np.ndarray
-    values: np.ndarray | None
 
 
 def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
@@ -85,40 +71,42 @@ def _is_blank_or_comment(line: bytes) -> bool:
     return line.strip()[:1] in (b"", b"#", b"%")
 
 
-def read_market(path: str | os.PathLike[str]) -> Market:
+def read_market(path: str | os.PathLike[str]) -> SizedGraph:
     """Read a sparse matrix. Raises `DataError` with file and line for a file that is none, and for
     numbers that are complex or not finite.
     """
-    pieces = None
+    entries = None
     for block in blocks(os.fspath(path)):
-        if pieces is None:
+        if entries is None:
             banner, sizes, block, number = _head(block, path)
-            numbers = [] if banner[3] == "pattern" else [np.dtype("f8")]
-            pieces = arrow.Pieces([np.dtype("i4"), np.dtype("i4"), *numbers])
-        if block.strip():
-            _add(pieces, block, number, sizes, path)
+            width, limits = 2 if banner[3] == "pattern" else 3, (sizes[0], sizes[1])
+            fault = partial(_fault, width=width, sizes=limits)
+            entries = EntryLines(path, width, limits, fault)
+        entries.add(block, block, number)
         number += block.count(b"\n")
-    if pieces is None:
+    if entries is None:
         raise DataError(f"{path} is empty")
-    row, column, *values = (np.asarray(column) for column in pieces.columns())
+    row, column, *values = (np.asarray(column) for column in entries.pieces.columns())
     if len(row) != sizes[2]:
         raise DataError(
             f"{len(row):,} entries, but the line of sizes says {sizes[2]:,}",
             where=os.fspath(path),
             do="Is the file cut short?",
         )
-    return Market(
-        sizes[0],
-        sizes[1],
-        banner[4] != "general",
-        banner[4] == "skew-symmetric",
+    symmetric = banner[4] != "general"
+    return SizedGraph(
+        "a symmetric matrix" if symmetric else "a matrix",
         row,
         column,
         values[0] if values else None,
+        limits,
+        symmetric,
+        matrix=True,
+        sign=-1 if banner[4] == "skew-symmetric" else 1,
     )
 
 
-def market_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
+def market_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:
     """Return the numbers of rows and columns of the matrix in a file. Raises `DataError` if it is
     none.
     """
@@ -170,7 +158,7 @@ def _banner(line: bytes, where: str) -> list[str]:
 def _sizes(line: bytes, where: str) -> list[int]:
     """Return the numbers of rows, columns and entries. Raises DataError for another line."""
     words = line.split()
-    if len(words) != 3 or not all(word.isdigit() and len(word) <= DIGITS for word in words):
+    if len(words) != 3 or not all(is_plain_number(word.decode(errors="replace")) for word in words):
         raise DataError(
             "no line of sizes",
             where=where,
@@ -185,41 +173,25 @@ def _sizes(line: bytes, where: str) -> list[int]:
     return [rows, columns, entries]
 
 
-def _add(
-    pieces: arrow.Pieces, block: bytes, number: int, sizes: list[int], path: str | os.PathLike[str]
-) -> None:
-    """Append the entries of a block of lines, the first of them line `number`. Raises DataError for
-    the first line that is no entry.
-    """
-    kinds = pieces.kinds
-    try:
-        text = TextLayout(BLANKS, len(kinds), []).cut(block)
-        table = arrow.parse_text(text, len(kinds), range(len(kinds)), kinds, BLANKS, quotes=False)
-        row, column = (table.column(at).to_numpy() for at in range(2))
-        if len(row) and not (
-            1 <= row.min()
-            and row.max() <= sizes[0]
-            and 1 <= column.min()
-            and column.max() <= sizes[1]
-        ):
-            raise arrow.UnreadableText("an entry outside the matrix")
-        pieces.add(table)
-    except arrow.UnreadableText as error:
-        for at, line in enumerate(block.split(b"\n"), number):
-            words = line.decode(errors="replace").split()
-            if words and not words[0].startswith("%") and (why := _fault(words, len(kinds), sizes)):
-                raise DataError(why, where=f"{path}:{at}") from None
-        raise DataError(f"cannot be read ({error})", where=f"{path}:{number}") from None
-
-
-def _fault(words: list[str], width: int, sizes: list[int]) -> str:
+def _fault(words: list[str], width: int, sizes: tuple[int, int]) -> str:
     """Return the fault of an entry in words, "" if it has none."""
+    if not words or words[0].startswith("%"):
+        return ""
     if len(words) != width:
         return f"{len(words)} numbers instead of {width}"
-    for word, size, name in zip(words, sizes[:2], ("row", "column"), strict=False):
-        plain = word.isascii() and word.isdigit() and len(word) <= DIGITS
-        if not plain or not 1 <= int(word) <= size:
+    for word, size, name in zip(words, sizes, ("row", "column"), strict=False):
+        if not is_plain_number(word) or not 1 <= int(word) <= size:
             return f"{name} {quote_word(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
     if width == 3 and not (NUMBER.fullmatch(words[2]) and np.isfinite(float(words[2]))):
         return f"the value {quote_word(words[2])} is no finite number"
     return ""
+
+
+MARKET = EdgeFormat(
+    Format.MARKET,
+    "Matrix Market",
+    "a Matrix Market file is a whole matrix, and begins with its sizes",
+    partial(read_sized_graph, parse=read_market, what="a matrix"),
+    lambda start: has_banner(start.head, start.path),
+    shape=market_shape,
+)

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import MAX_VERTICES, Ids, are_plausible_sizes
+from tux.arrays.ids import MAX_VERTICES, are_plausible_sizes
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
-from tux.io.edges.field_values import field_values
+from tux.io.edges.request import EdgeRequest
+from tux.io.formats.format import EdgeFormat, Format
 
 HEADER, ALIGNED, PIECE = 128, 8, 1 << 20
 MATRIX, PACKED = 14, 15  # types of elements
@@ -40,8 +41,6 @@ RULE = "Write it again, with save -v7 in MATLAB or with scipy.io.savemat."
 class Matrix(NamedTuple):
     """The stored entries of a sparse matrix, those that are not 0 of a dense one, by column."""
 
-    rows: int
-    columns: int
     row: np.ndarray  # (m,) int64 from 0
     column: np.ndarray  # (m,) int64 from 0
     values: np.ndarray  # (m,) float64
@@ -74,48 +73,31 @@ def is_mat(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() == ".mat"
 
 
-def read_mat_edges(
-    path: str | os.PathLike[str],
-    ends: tuple[str, str],
-    name: str | None = None,
-    fields: Mapping[str, Any] | None = None,
-    against: Mapping[str, Ids] | None = None,
-) -> EdgeData:
+def read_mat_edges(asked: EdgeRequest) -> EdgeData:
     """Read one edge for each entry of a sparse matrix, from its row to its column; ids are the row
     and column numbers, from 0.
 
-    The matrix is the one of the given name, else `network`, else the only square one (or, between
-    two vertex types, the only one). Rows and columns without an entry are vertices too. `fields`,
-    of one name at most, holds the entries, as numbers of its dtype. Raises `DataError` for a file
-    or a matrix that cannot be read, and if no matrix can be chosen; it names all matrices of the
-    file.
+    The matrix is the one that `columns` names, else `network`, else the only square one (or,
+    between two vertex types, the only one). Rows and columns without an entry are vertices too. A
+    field, one at most, holds the entries, as numbers of its dtype. Raises `DataError` for a file or
+    a matrix that cannot be read, and if no matrix can be chosen; it names all matrices of the file.
     """
-    entries = list(_entries(path))
-    entry = (
-        _find_matrix(path, entries, name)
-        if name
-        else _network(path, entries, one_type=ends[0] == ends[1])
-    )
+    path, ends = asked.path, asked.ends
+    entry = _find_edges(path, asked.columns, one_type=ends[0] == ends[1])
     if ends[0] == ends[1] and not entry.square:
         raise DataError(
             f"{entry} of {path} is no square sparse matrix: it has no edges from {ends[0]} to "
             f"{ends[1]}"
         )
-    if len(fields or {}) > 1:
-        raise DataError(f"{path} has one number an edge, but {', '.join(fields or {})} are needed")
+    asked.check_one_number()
     matrix = _read_matrix(path, entry)
     if not len(matrix.row):
         raise DataError(f"{entry.name} of {path} holds no edge")
-    if not are_plausible_sizes(entry.sizes, ends, len(matrix.row), against):
+    if not are_plausible_sizes(entry.sizes, ends, len(matrix.row), asked.against):
         raise DataError(f"{entry} of {path} has {len(matrix.row):,} entries only", do=RULE)
-    vertices = {
-        end: np.arange(size) for end, size in zip(ends, (matrix.rows, matrix.columns), strict=True)
-    }
-    numbers = {
-        field: field_values(matrix.values, field, np.dtype(dtype), path)
-        for field, dtype in (fields or {}).items()
-    }
-    return EdgeData.of(ends, matrix.row, matrix.column, numbers, against=against, vertices=vertices)
+    numbers, vertices = asked.numbers(matrix.values), asked.vertices(entry.sizes)
+    src, dst = matrix.row, matrix.column
+    return EdgeData.of(ends, src, dst, numbers, against=asked.against, vertices=vertices)
 
 
 def read_mat_labels(
@@ -134,15 +116,15 @@ def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[in
     """Return the numbers of rows and columns of the matrix that `read_mat_edges` would read. Raises
     `DataError` if there is none.
     """
-    entries = list(_entries(path))
-    entry = _find_matrix(path, entries, name) if name else _network(path, entries, one_type=False)
+    entry = _find_edges(path, name, one_type=False)
     return entry.sizes[0], entry.sizes[1]
 
 
-def _network(
-    path: str | os.PathLike[str], entries: list[MatrixEntry], *, one_type: bool
-) -> MatrixEntry:
-    """Return the matrix of edges."""
+def _find_edges(path: str | os.PathLike[str], name: str | None, *, one_type: bool) -> MatrixEntry:
+    """Find the matrix of edges, by its name if one is given."""
+    entries = list(_entries(path))
+    if name:
+        return _find_matrix(path, entries, name)
     named = [
         entry
         for entry in entries
@@ -379,8 +361,6 @@ def _sparse(data: _Bytes, rows: int, columns: int) -> Matrix:
     if len(values) < len(row):
         raise _FormatError(f"{len(values):,} values of {len(row):,} entries")
     return Matrix(
-        rows,
-        columns,
         row,
         np.repeat(np.arange(columns), np.diff(bounds)),
         values[: len(row)].astype(np.float64),
@@ -392,6 +372,13 @@ def _dense(data: _Bytes, rows: int, columns: int) -> Matrix:
     if len(values) != rows * columns:
         raise _FormatError(f"{len(values):,} values of a matrix of {rows:,} x {columns:,}")
     (at,) = np.nonzero(values)
-    return Matrix(
-        rows, columns, at % max(rows, 1), at // max(rows, 1), values[at].astype(np.float64)
-    )
+    return Matrix(at % max(rows, 1), at // max(rows, 1), values[at].astype(np.float64))
+
+
+MAT = EdgeFormat(
+    Format.MAT,
+    "MATLAB",
+    "a MATLAB file holds a whole matrix, and says how large it is",
+    read_mat_edges,
+    shape=mat_shape,
+)

@@ -119,7 +119,7 @@ def no_row_error(bad: BadRows, what: str) -> DataError:
     """Return the error about data of which no row is left."""
     if not bad.count:
         return DataError(f"{bad.path} holds no {what}", do=NO_ROW.replace("edge", what))
-    return DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
+    return bad.no_usable_row()
 
 
 def read_matrix_edges(

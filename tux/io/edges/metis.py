@@ -14,6 +14,7 @@ vertices have weights (ncon of them) or not, edges have weights or not. Vertices
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,23 +23,12 @@ from tux.arrays.ids import MAX_VERTICES
 from tux.arrays.packed import ENDINGS as PACKINGS
 from tux.base.errors import DataError
 from tux.base.hashing import hash_values
+from tux.io.edges.sized_graph import SizedGraph, read_sized_graph
+from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.integer_lines import IntegerLines, read_integer_lines
 
 ENDINGS = (".graph", ".metis")
 NAME = "A file called .graph or .metis is read as a METIS graph; call a plain list of edges .txt."
-
-
-class Metis(NamedTuple):
-    """m edges between vertices 1 to n, each once and from its lower end, in the order of these
-    ends' lines.
-
-    `low`, `high` (m,) int32; `weights` (m,) int64, None if the file has none.
-    """
-
-    n: int
-    low: np.ndarray
-    high: np.ndarray
-    weights: np.ndarray | None
 
 
 class _MetisSizes(NamedTuple):
@@ -59,9 +49,10 @@ def is_metis(path: str | os.PathLike[str]) -> bool:
     )
 
 
-def read_metis(path: str | os.PathLike[str]) -> Metis:
-    """Read a METIS graph. Sizes and weights of vertices are left out. Raises `DataError` with file
-    and line for a file that is none.
+def read_metis(path: str | os.PathLike[str]) -> SizedGraph:
+    """Read a METIS graph: each edge once and from its lower end, in the order of these ends' lines.
+    Sizes and weights of vertices are left out. Raises `DataError` with file and line for a file
+    that is none.
     """
     head: _MetisSizes | None = None
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -99,7 +90,9 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
     low, high, weight = (np.concatenate([piece[at] for piece in pieces]) for at in range(3))
     if entries != 2 * head.m or 2 * len(low) != entries or (forth - back) % 2**64:
         raise _unequal(path, head, entries)
-    return Metis(head.n, low, high, weight if head.weighted else None)
+    values = weight if head.weighted else None
+    sizes = head.n, head.n
+    return SizedGraph("an undirected graph", low, high, values, sizes, True, listed=True)
 
 
 def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _MetisSizes:
@@ -218,3 +211,13 @@ def _unequal(path: str | os.PathLike[str], head: _MetisSizes, entries: int) -> D
         f"{vertex}",
         where=os.fspath(path),
     )
+
+
+METIS = EdgeFormat(
+    Format.METIS,
+    "METIS",
+    "a METIS file is a whole graph, and begins with its sizes",
+    partial(read_sized_graph, parse=read_metis),
+    lambda start: is_metis(start.path),
+    one_type="METIS graphs are undirected",
+)

@@ -10,102 +10,106 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError
 from tux.base.text import one_line
 from tux.io.edges.memory import read_network
 from tux.io.edges.pajek import parse_pajek
-from tux.io.formats.detect import Format
+from tux.io.edges.request import EdgeRequest
+from tux.io.formats.foreign_kinds import xml_root
+from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.text import CONVERT, NO_ROW, quote_word, text_blocks
 
-NAMES = {Format.GML: "GML", Format.GRAPHML: "GraphML", Format.PAJEK: "Pajek"}
+BEGIN_GML = re.compile(r"(\w+\s+(\"[^\"]*\"|[-+]?[\d.]+)\s+)*graph\s*\[", re.IGNORECASE)
+BEGIN_PAJEK = re.compile(r"\*(vertices\s+\d+|network\b)", re.IGNORECASE)
 WEIGHTS = ("weight", "value")
 """Names of the number of an edge, if it has not the name of the field."""
 PLAIN = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # an integer of 64 bits as it is written
 
 
-def read_network_file(
-    path: str | os.PathLike[str],
-    format: Format,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    against: Mapping[str, Ids] | None,
-    *,
-    both: bool,
-) -> EdgeData:
-    """Read the edges of such a file. With `both`, an undirected edge becomes two, one in each
-    direction.
-
-    Ids are the labels of vertices if all have one of their own, else their ids in the file. The
-    number of an edge is its attribute with the name of the field, else `weight`, else `value`.
-    Raises `DataError` for a file that is no such graph, and for ends of two types, unless each node
-    has the attribute `bipartite`, 0 or 1; `UsageError` for `columns`.
+class NetworkFormat(NamedTuple):
+    """A format of networks: its name in messages, its parser, by which a text and the name of its
+    file become a graph of networkx, and True if numbers of edges have names in the file.
     """
-    what = NAMES[format]
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name", do="leave --columns out: this is a graph"
-        )
-    graph = _rename_nodes(_parse_graph(path, format))
-    types = [data.get("bipartite") for _, data in graph.nodes(data=True)]
-    if ends[0] != ends[1] and not all(of in (0, 1) for of in types):
-        raise DataError(
-            f"{path} is a {what} graph, which has no edges from {ends[0]} to {ends[1]}",
-            do="Its vertices are of one type.",
-        )
-    if len(fields) > 1:
-        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
-    if not graph.number_of_edges():
-        raise DataError(f"{path} holds no edge", do=NO_ROW)
-    names = {field: _copy_number(graph, field, path) for field in fields}
-    if not both and not graph.is_directed():
-        graph = _one_direction(graph)
-    edges = read_network(graph, ends, fields, os.fspath(path), against=against)
-    said = {at: name for at, name in names.items() if at != name and format is not Format.PAJEK}
-    return replace(edges, columns=said)
+
+    title: str
+    parse: Callable[[str, str], Any]
+    named: bool = True
+
+    def read(self, asked: EdgeRequest) -> EdgeData:
+        """Read the edges of such a file.
+
+        Ids are the labels of vertices if all have one of their own, else their ids in the file. The
+        number of an edge is its attribute with the name of the field, else `weight`, else `value`.
+        Raises `DataError` for a file that is no such graph, and for ends of two types, unless each
+        node has the attribute `bipartite`, 0 or 1; `UsageError` for columns.
+        """
+        asked.refuse_columns("a graph")
+        path, ends = asked.path, asked.ends
+        graph = _rename_nodes(self._graph(path))
+        types = [data.get("bipartite") for _, data in graph.nodes(data=True)]
+        if ends[0] != ends[1] and not all(of in (0, 1) for of in types):
+            raise DataError(
+                f"{path} is a {self.title} graph, which has no edges from {ends[0]} to {ends[1]}",
+                do="Its vertices are of one type.",
+            )
+        asked.check_one_number()
+        if not graph.number_of_edges():
+            raise DataError(f"{path} holds no edge", do=NO_ROW)
+        names = {field: _copy_number(graph, field, path) for field in asked.fields}
+        if not asked.both and not graph.is_directed():
+            graph = _one_direction(graph)
+        edges = read_network(graph, ends, asked.fields, path, against=asked.against)
+        said = {at: name for at, name in names.items() if at != name and self.named}
+        return replace(edges, columns=said)
+
+    def _graph(self, path: str) -> Any:
+        """Parse a file, and return it as a graph of networkx."""
+        import networkx as nx  # type: ignore[import-untyped]
+
+        try:
+            text = b"".join(text_blocks(path)).decode()
+        except UnicodeDecodeError:
+            raise DataError(f"{path} is not UTF-8 text", do=CONVERT) from None
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                return self.parse(text, path)
+        except (
+            nx.NetworkXException,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            SyntaxError,
+            TypeError,
+            ValueError,
+        ) as error:
+            said = one_line(str(error) or type(error).__name__)
+            raise DataError(
+                f"{path} cannot be read as a {self.title} graph: {said}",
+                do="Correct the file, or write it again.",
+            ) from None
 
 
-def _parse_graph(path: str | os.PathLike[str], format: Format) -> Any:
-    """Parse a file, and return it as a graph of networkx."""
-    import networkx as nx  # type: ignore[import-untyped]
+def _parse_gml(text: str, path: str) -> Any:
+    import networkx as nx
 
-    try:
-        text = b"".join(text_blocks(path)).decode()
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text", do=CONVERT) from None
-    if format is Format.PAJEK:
-        return parse_pajek(text, os.fspath(path))
-    if format is Format.GRAPHML and re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+    return nx.parse_gml(text.split("\n"), label=None)
+
+
+def _parse_graphml(text: str, path: str) -> Any:
+    import networkx as nx
+
+    if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise DataError(
             f"{path} has a document type of its own, which tux does not read",
             do="Remove <!DOCTYPE ...> from the GraphML file.",
         )
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            if format is Format.GML:
-                return nx.parse_gml(text.split("\n"), label=None)
-            return _fill_defaults(nx.parse_graphml(text, _check_node_id))
-    except (
-        nx.NetworkXException,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-    ) as error:
-        said = one_line(str(error) or type(error).__name__)
-        raise DataError(
-            f"{path} cannot be read as a {NAMES[format]} graph: {said}",
-            do="Correct the file, or write it again.",
-        ) from None
+    return _fill_defaults(nx.parse_graphml(text, _check_node_id))
 
 
 def _check_node_id(node: str | None) -> str:
@@ -170,3 +174,29 @@ def _one_direction(graph: Any) -> Any:
     directed.add_nodes_from(graph.nodes(data=True))
     directed.add_edges_from(graph.edges(data=True))
     return directed
+
+
+GML = EdgeFormat(
+    Format.GML,
+    "GML",
+    "a GML file is a whole graph",
+    NetworkFormat("GML", _parse_gml).read,
+    lambda start: BEGIN_GML.match(start.lines.text) is not None,
+    one_type="the vertices of GML graphs are of one type",
+)
+GRAPHML = EdgeFormat(
+    Format.GRAPHML,
+    "GraphML",
+    "a GraphML file is a whole graph",
+    NetworkFormat("GraphML", _parse_graphml).read,
+    lambda start: xml_root(start.lines.text) == "graphml",
+    one_type="the vertices of GraphML graphs are of one type",
+)
+PAJEK = EdgeFormat(
+    Format.PAJEK,
+    "Pajek",
+    "a Pajek file is a whole graph, and begins with its vertices",
+    NetworkFormat("Pajek", parse_pajek, named=False).read,
+    lambda start: BEGIN_PAJEK.match(start.lines.text) is not None,
+    one_type="the vertices of Pajek's networks are of one type",
+)

@@ -18,7 +18,7 @@ from typing import Any
 
 from tux.arrays.ids import is_plausible_size
 from tux.base.errors import DataError
-from tux.io.source.text import NUMBER, quote_word
+from tux.io.source.text import NUMBER, is_plain_number, quote_word
 
 VERTEX = re.compile(r"(\d{1,10})(?:\s+(?:\"([^\"]*)\"|(\S+)).*)?", re.ASCII)
 SECTIONS = ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix", "network")
@@ -110,8 +110,7 @@ def _ends(words: list[str], n: int, where: str) -> tuple[int, int]:
     if len(words) < 2:
         raise DataError("an edge with one end", where=where)
     for word in words:
-        digits = word.isascii() and word.isdigit() and len(word) <= 10
-        if not digits or not 1 <= int(word) <= n:
+        if not is_plain_number(word, 10) or not 1 <= int(word) <= n:
             raise DataError(f"vertex {quote_word(word)}, but vertices are 1 to {n:,}", where=where)
     return int(words[0]), int(words[1])
 

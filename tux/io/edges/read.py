@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.io.edges.mat import read_mat_edges
-from tux.io.edges.npz import read_npz_edges
-from tux.io.edges.sized_graph import read_sized_graph
+from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import read_edge_table
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.source.input_files import Source, input_files
 from tux.io.source.text import OnBadRow
 
@@ -58,26 +57,12 @@ def read_edges(
     """
     path = input_files(path)
     format = detect_format(path) if format is None else format
-    match format:
-        case Format.MAT:  # `columns` names the matrix
-            return read_mat_edges(path, ends, columns, fields, against)
-        case Format.NPZ:
-            return read_npz_edges(path, ends, fields, columns, against)
-        case Format.METIS | Format.MARKET | Format.DIMACS:
-            both = undirected == "both"
-            return read_sized_graph(path, format, ends, fields, columns, against, both=both)
-        case Format.GML | Format.GRAPHML | Format.PAJEK:
-            from tux.io.edges.network_files import read_network_file
-
-            both = undirected == "both"
-            return read_network_file(path, format, ends, fields, columns, against, both=both)
-        case Format.ADJLIST | Format.EDGE_DATA:
-            from tux.io.edges.rows import read_edge_rows
-
-            return read_edge_rows(path, format, ends, fields, columns, on_bad_row, against)
+    both = undirected == "both"
+    asked = EdgeRequest(path, ends, fields, columns, on_bad_row, against, both)
+    if format in EDGE_FORMATS:
+        return EDGE_FORMATS[format].read(asked)
     if (form := format.bags) is not None:
         from tux.io.bags.bags import bag_edges
 
-        return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
-    parquet = format is Format.PARQUET
-    return read_edge_table(path, ends, fields, columns, on_bad_row, against, parquet=parquet)
+        return bag_edges(asked, form)
+    return read_edge_table(asked, parquet=format is Format.PARQUET)

@@ -9,29 +9,26 @@ As in a table, an edge stands there as it is, and nothing says whether it leads 
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError
 from tux.io.edges.field_values import field_values
 from tux.io.edges.memory import no_row_error
 from tux.io.edges.network_files import WEIGHTS
-from tux.io.formats.detect import Format
-from tux.io.formats.graph_kinds import DATA
+from tux.io.edges.request import EdgeRequest
+from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.cells import is_marked
 from tux.io.source.text import (
-    CONVERT,
-    NOT_UTF_8,
     NUMBER,
     BadRows,
-    OnBadRow,
+    decode_lines,
     quote_word,
     text_blocks,
 )
@@ -39,39 +36,32 @@ from tux.io.source.text import (
 TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[{}\[\]():,]|[^\s'\"{}\[\]():,]+", re.DOTALL
 )
+DATA = re.compile(r"([^\s,;{}]+)[ \t]*[\s,;][ \t]*([^\s,;{}]+)[ \t]*[\s,;][ \t]*(\{.*\})")
+"""A line of networkx: source, target, and the dict of the edge's data."""
 CUT = "\x1f"  # str.split takes it for a blank, so that no id has it
 
 
-def read_edge_rows(
-    path: str | os.PathLike[str],
-    format: Format,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    on_bad_row: OnBadRow,
-    against: Mapping[str, Ids] | None,
-) -> EdgeData:
+def read_edge_rows(asked: EdgeRequest, format: Format) -> EdgeData:
     """Read the edges of an adjacency list, or of rows with a dict of data; see
     `tux.io.edges.read.read_edges`.
 
     Ids are integers or strings, as in a table. The number of an edge is the entry of its dict with
     the name of the field, else `weight`, else `value`. A vertex that stands alone has no edge.
     """
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name", do=f"leave --columns out: this is {format.value}"
-        )
+    asked.refuse_columns(format.value)
+    path, ends, fields = asked.path, asked.ends, asked.fields
     if fields and format is Format.ADJLIST:
         name = next(iter(fields))
         raise DataError(f"{path} has no {name}: an adjacency list has edges without numbers")
-    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
+    bad = BadRows(path, stop=asked.on_bad_row == "stop")
     rows, alone, numbers = arrow.Pieces([None, None]), arrow.Pieces([None]), _Numbers(fields)
     take = _neighbours if format is Format.ADJLIST else numbers.edge
     number = 1
     for block in text_blocks(path, bad.places):
         edges: list[str] = []
         vertices: list[str] = []
-        for at, line in enumerate(_lines(block, bad, number), number):
+        lines = decode_lines(block, lambda at: bad.places.of(number + at))  # noqa: B023
+        for at, line in enumerate(lines, number):
             row = "" if is_marked(line) else line.strip()
             if row and (why := take(row, edges, vertices)):
                 bad.note(at, why)
@@ -89,7 +79,7 @@ def read_edge_rows(
             name: field_values(np.array(values), name, np.dtype(fields[name]), path)
             for name, values in numbers.values.items()
         },
-        against=against,
+        against=asked.against,
         vertices={ends[0]: alone.columns()[0]} if alone.rows else None,
         columns={name: source for name, source in numbers.names.items() if name != source},
         skipped=bad.count,
@@ -169,20 +159,25 @@ def data_of(text: str) -> dict[str, str]:
     return found
 
 
-def _lines(block: bytes, bad: BadRows, number: int) -> Iterator[str]:
-    """Yield the lines of a block, the first of them line `number`. Raises DataError for a line that
-    is not UTF-8.
-    """
-    try:
-        yield from block.decode()[:-1].split("\n")
-    except UnicodeDecodeError as error:
-        where = bad.places.of(number + block.count(b"\n", 0, error.start))
-        raise DataError(NOT_UTF_8, where=where, do=CONVERT) from None
-
-
 def _add(pieces: arrow.Pieces, lines: list[str]) -> None:
     """Append rows of ids."""
     if lines:
         text, kinds = "".join(lines).encode(), pieces.kinds
         width = len(kinds)
         pieces.add(arrow.parse_text(text, width, range(width), kinds, CUT, quotes=False))
+
+
+ADJLIST = EdgeFormat(
+    Format.ADJLIST,
+    "adjacency",
+    "tux reads one adjacency list",
+    partial(read_edge_rows, format=Format.ADJLIST),
+    lambda start: start.ending == ".adjlist",  # rows of several widths may be a damaged table
+)
+EDGE_DATA = EdgeFormat(
+    Format.EDGE_DATA,
+    "networkx",
+    "tux reads one list of edges with their data as dicts",
+    partial(read_edge_rows, format=Format.EDGE_DATA),
+    lambda start: start.lines.most(DATA.fullmatch),
+)

@@ -5,19 +5,17 @@ Their vertices are numbered from 1, and those without edges are vertices too.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids, are_plausible_sizes
-from tux.base.errors import DataError, UsageError
-from tux.io.edges.dimacs import read_dimacs
-from tux.io.edges.field_values import field_values
-from tux.io.edges.market import read_market
-from tux.io.edges.metis import read_metis
-from tux.io.formats.detect import Format
+from tux.arrays.ids import are_plausible_sizes
+from tux.base.errors import DataError
+from tux.io.edges.request import EdgeRequest
+from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.precision import coarse_notes
 from tux.io.source.text import NO_ROW
 
@@ -31,116 +29,100 @@ class SizedGraph(NamedTuple):
     values: np.ndarray | None  # (m,), None if edges have no numbers
     sizes: tuple[int, int]
     undirected: bool  # an edge stands for two
-    sign: int = 1  # of the number of the other one
+    matrix: bool = False
+    listed: bool = False  # the file has a line for each vertex
+    sign: int = 1  # of the number of the other edge
     notes: tuple[str, ...] = ()
 
 
 def read_sized_graph(
-    path: str | os.PathLike[str],
-    format: Format,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    against: Mapping[str, Ids] | None,
-    *,
-    both: bool,
+    asked: EdgeRequest, parse: Callable[[str], SizedGraph], what: str = "a graph"
 ) -> EdgeData:
-    """Read the edges of such a file; see `tux.io.edges.read.read_edges`.
+    """Read the edges of such a file, which `parse` reads; see `tux.io.edges.read.read_edges`.
 
-    With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two,
-    one in each direction.
+    An undirected edge, or an entry off the diagonal of a symmetric matrix, may become two, one in
+    each direction.
     """
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name",
-            do=f"leave --columns out: this is a {'matrix' if format is Format.MARKET else 'graph'}",
-        )
-    read = _read_graph(path, format)
-    _check(read, path, format, ends, fields, against)
-    _, src, dst, values, sizes, undirected, sign, notes = read
-    if undirected and both:
+    asked.refuse_columns(what)
+    graph = parse(asked.path)
+    _check(graph, asked)
+    src, dst, values = graph.src, graph.dst, graph.values
+    if graph.undirected and asked.both:
         apart = np.flatnonzero(src != dst)
-        values = values if values is None else np.concatenate([values, sign * values[apart]])
+        values = values if values is None else np.concatenate([values, graph.sign * values[apart]])
         src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
-    numbers = (
-        {}
-        if values is None
-        else {
-            name: field_values(values, name, np.dtype(dtype), path)
-            for name, dtype in fields.items()
-        }
-    )
-    vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
+    numbers = {} if values is None else asked.numbers(values)
     return EdgeData.of(
-        ends,
+        asked.ends,
         src,
         dst,
         numbers,
-        against=against,
-        vertices=vertices,
-        notes=(*notes, *coarse_notes(numbers)),
+        against=asked.against,
+        vertices=asked.vertices(graph.sizes, 1),
+        notes=(*graph.notes, *coarse_notes(numbers)),
     )
 
 
-def _check(
-    read: SizedGraph,
-    path: str | os.PathLike[str],
-    format: Format,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    against: Mapping[str, Ids] | None,
-) -> None:
+def _check(graph: SizedGraph, asked: EdgeRequest) -> None:
     """Raise DataError for a file that has no edges between such ends, or without their numbers."""
-    matrix, sizes = format is Format.MARKET, read.sizes
-    if ends[0] == ends[1] and sizes[0] != sizes[1]:
+    path, (first, second), (rows, columns) = asked.path, asked.ends, graph.sizes
+    if first == second and rows != columns:
         raise DataError(
-            f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
-            f"{ends[1]}"
+            f"{path} is a {rows:,} x {columns:,} matrix: it has no edges from {first} to {second}"
         )
-    if ends[0] != ends[1] and (read.undirected or not matrix):
+    if first != second and (graph.undirected or not graph.matrix):
         raise DataError(
-            f"{path} holds {read.what}, which has no edges from {ends[0]} to {ends[1]}",
+            f"{path} holds {graph.what}, which has no edges from {first} to {second}",
             do="Its vertices are of one type.",
         )
-    if fields and read.values is None:
-        raise DataError(f"{path} has no {next(iter(fields))}: its edges are without numbers")
-    if len(fields) > 1:
-        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
-    if not len(read.src):
+    if asked.fields and graph.values is None:
+        raise DataError(f"{path} has no {next(iter(asked.fields))}: its edges are without numbers")
+    asked.check_one_number()
+    count = len(graph.src)
+    if not count:
         raise DataError(f"{path} holds no edge", do=NO_ROW)
-    # a METIS graph has a line for each vertex
-    if format is not Format.METIS and not are_plausible_sizes(sizes, ends, len(read.src), against):
+    if not graph.listed and not are_plausible_sizes(graph.sizes, asked.ends, count, asked.against):
         raise DataError(
-            f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(read.src):,} entries",
+            f"{path} is said to be {rows:,} x {columns:,}, with {count:,} entries",
             do="Correct the size line.",
         )
 
 
-def _read_graph(path: str | os.PathLike[str], format: Format) -> SizedGraph:
-    """Read a file of one of the three formats."""
-    if format is Format.METIS:
-        graph = read_metis(path)
-        sizes = graph.n, graph.n
-        return SizedGraph("an undirected graph", graph.low, graph.high, graph.weights, sizes, True)
-    if format is Format.DIMACS:
-        read = read_dimacs(path)
-        twice = f"repeated edges, in either direction, are left out: {read.twice:,}"
-        return SizedGraph(
-            "a DIMACS graph",
-            read.src,
-            read.dst,
-            read.values,
-            (read.n, read.n),
-            not read.directed,
-            notes=(twice,) if read.twice else (),
-        )
-    market = read_market(path)
-    return SizedGraph(
-        "a symmetric matrix" if market.symmetric else "a matrix",
-        market.row,
-        market.column,
-        market.values,
-        (market.rows, market.columns),
-        market.symmetric,
-        -1 if market.skew else 1,
-    )
+class EntryLines:
+    """Lines of two numbers from 1 to `limits`, and perhaps a real number, as edges or entries.
+    ``fault(words)`` returns the fault of a line of the file, "" if it has none.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        width: int,
+        limits: tuple[int, int],
+        fault: Callable[[list[str]], str],
+    ) -> None:
+        self.pieces = arrow.Pieces([np.dtype(kind) for kind in ("i4", "i4", "f8")][:width])
+        self._path, self._limits, self._fault = path, limits, fault
+
+    def add(self, text: bytes, block: bytes, number: int, count: int | None = None) -> None:
+        """Append the numbers in `text`, those of a `block` of lines, the first of them line
+        `number`; there are `count` rows, if it is known. Raises DataError for the first bad line.
+        """
+        kinds = self.pieces.kinds
+        width = len(kinds)
+        text = TextLayout(BLANKS, width, []).cut(text)
+        if not text.strip():
+            return
+        try:
+            table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
+            ends = (table.column(at).to_numpy() for at in range(2))
+            if count not in (None, table.num_rows) or not all(
+                1 <= end.min(initial=1) and end.max(initial=1) <= limit
+                for end, limit in zip(ends, self._limits, strict=True)
+            ):
+                raise arrow.UnreadableText("a vertex outside the graph")
+            self.pieces.add(table)
+        except arrow.UnreadableText as error:
+            for at, line in enumerate(block.split(b"\n"), number):
+                if why := self._fault(line.decode(errors="replace").split()):
+                    raise DataError(why, where=f"{self._path}:{at}") from None
+            raise DataError(f"cannot be read ({error})", where=f"{self._path}:{number}") from None

@@ -1,6 +1,6 @@
 """Formats: which one a file has (`detect.detect_format`), by its name and first bytes.
 
-`graph_kinds` knows graphs by their first lines, `foreign_kinds` the files that tux does not read
-and names instead. Reads from: `io.source`, and the readers of formats that know their own files.
+`edge_formats` lists those of graphs and matrices, `foreign_kinds` knows the files that tux does not
+read and names instead. Reads from: `io.source`, and the readers that know their own files.
 Used by: all readers, `inputs`.
 """

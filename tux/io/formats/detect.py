@@ -8,67 +8,18 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from enum import Enum
 from itertools import islice
-from typing import Literal
 
 from tux.arrays import arrow
-from tux.arrays.packed import ENDINGS, PARQUET, ZIP, head_of, holds_arrays, is_packed, is_parquet
+from tux.arrays.packed import PARQUET, ZIP, head_of, holds_arrays, is_packed, is_parquet
 from tux.base.errors import DataError
-from tux.io.edges.market import has_banner
 from tux.io.edges.mat import is_mat
-from tux.io.edges.metis import is_metis
-from tux.io.formats.foreign_kinds import check_known
-from tux.io.formats.graph_kinds import graph_kind
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.foreign_kinds import Beginning, check_known
+from tux.io.formats.format import FileStart, Format, name_ending
 from tux.io.source.cells import MARK
 from tux.io.source.input_files import pieces_of
 
-Form = Literal["docword", "lda-c", "svm", "text"]
-
-
-class Format(Enum):
-    """The kind of a file."""
-
-    MAT = "mat"  # MATLAB
-    METIS = "metis"
-    PARQUET = "parquet"
-    NPZ = "npz"  # numpy's arrays, perhaps a sparse matrix of scipy
-    MARKET = "market"  # Matrix Market
-    DIMACS = "dimacs"
-    GML = "gml"
-    PAJEK = "pajek"
-    GRAPHML = "graphml"
-    ADJLIST = "adjlist"  # a vertex and its neighbours on each line
-    EDGE_DATA = "edge-data"  # of networkx: two ends and a dict on each line
-    DOCWORD = "docword"  # UCI
-    LDA_C = "lda-c"
-    SVM = "svm"  # libsvm
-    TEXT = "text"  # any other: a table as text, or text whose form only the caller can know
-
-    @property
-    def bags(self) -> Form | None:
-        """The form of a file whose rows are bags of columns; None of another file, and of text."""
-        return BAGS.get(self)
-
-
-BAGS: dict[Format, Form] = {
-    Format.DOCWORD: "docword",
-    Format.LDA_C: "lda-c",
-    Format.SVM: "svm",
-}
-ALONE = {
-    Format.MAT: "a MATLAB file holds a whole matrix, and says how large it is",
-    Format.METIS: "a METIS file is a whole graph, and begins with its sizes",
-    Format.MARKET: "a Matrix Market file is a whole matrix, and begins with its sizes",
-    Format.NPZ: "a .npz file holds a whole matrix, and says how large it is",
-    Format.DIMACS: "a DIMACS file is a whole graph, and begins with its sizes",
-    Format.GML: "a GML file is a whole graph",
-    Format.PAJEK: "a Pajek file is a whole graph, and begins with its vertices",
-    Format.GRAPHML: "a GraphML file is a whole graph",
-    Format.ADJLIST: "tux reads one adjacency list",
-    Format.EDGE_DATA: "tux reads one list of edges with their data as dicts",
-}
-"""Formats of which several files are not one, and why."""
 HDF5 = b"\x89HDF"  # the first bytes of newer files of MATLAB
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
@@ -110,9 +61,9 @@ def _detect_all(paths: list[str]) -> Format:
     heads: list[bytes] = []
     for path in paths:
         own, head = _kind(path)
-        if own in ALONE:
+        if own in EDGE_FORMATS:
             raise DataError(
-                f"{path} is one of {len(paths):,} files, but {ALONE[own]}",
+                f"{path} is one of {len(paths):,} files, but {EDGE_FORMATS[own].alone}",
                 do="Name one such file alone, or convert them to tables of edges.",
             )
         if path != first and own is not kind:
@@ -161,12 +112,9 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
     if is_packed(packed):
         check_known(path, head := _read_packed_head(path), name_ending(path))
     head = head.removeprefix(MARK)
-    if is_metis(path):
-        return Format.METIS, b""
-    if has_banner(head, path):
-        return Format.MARKET, head
-    kind = graph_kind(head, name_ending(path))
-    return Format.TEXT if kind is None else Format(kind), head
+    start = FileStart(os.fspath(path), name_ending(path), head, Beginning.of(head))
+    kinds = (each.format for each in EDGE_FORMATS.values() if each.begins(start))
+    return next(kinds, Format.TEXT), head
 
 
 def _has_docword_sizes(head: bytes) -> bool:
@@ -283,12 +231,3 @@ def _read_packed_head(path: str | os.PathLike[str]) -> bytes:
             return bytes(stream.read(HEAD + 1))
         except OSError:
             return b""
-
-
-def name_ending(path: str | os.PathLike[str]) -> str:
-    """Return the end of a file's name in small letters, without that of its packing: ".svm" for
-    train.SVM.gz.
-    """
-    name = os.fspath(path).lower()
-    name = name.removesuffix(next((end for end in ENDINGS if name.endswith(end)), ""))
-    return os.path.splitext(name)[1]

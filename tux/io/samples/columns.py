@@ -20,7 +20,7 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, sum_entries
 from tux.io.bags.hashed import collisions, hash_words
 from tux.io.bags.pair_faults import number_fault
-from tux.io.edges.columns import unused_notes
+from tux.io.edges.columns import check_names_differ, unused_notes
 from tux.io.samples.labels import (
     MAX_LABEL,
     SampleLabels,
@@ -29,6 +29,7 @@ from tux.io.samples.labels import (
     number_label_fault,
     plain_number,
 )
+from tux.io.samples.options import SampleOptions
 from tux.io.source.precision import lost_note
 from tux.io.source.text import NUMBER
 from tux.io.vertices.columns import INDEX
@@ -46,18 +47,6 @@ MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
-class LabelOptions(NamedTuple):
-    """The options of the caller about labels, weights and columns."""
-
-    label: str | None = None
-    weight: str | None = None
-    elsewhere: bool = False  # labels stand in another file
-    required: bool = True  # there must be labels
-    numeric: bool = False  # and they are numbers
-    multiclass: bool = False  # and there may be any number of classes
-    known: Ids | None = None  # features of other samples, such as those of training
-
-
 class Words(NamedTuple):
     """A piece of a column of words: row i has ``texts[codes[i]]``, or none if the code is -1."""
 
@@ -71,59 +60,47 @@ class Words(NamedTuple):
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
-def roles_of(names: Sequence[str], heads: LabelOptions, path: str) -> dict[int, Role]:
+def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, Role]:
     """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
     `DataError` if one is missing.
     """
-    twice = next(
-        (n for at, n in enumerate(names) if n in names[:at] and not INDEX.fullmatch(n)), None
-    )
-    if twice is not None:
-        raise DataError(
-            f"two columns are called {twice!r}",
-            where=path,
-            do="Give each column a name of its own.",
-        )
+    check_names_differ([name for name in names if not INDEX.fullmatch(name)], path)
     roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
     lower = [name.lower() for name in names]
     usual = next((lower.index(name) for name in USUAL if name in lower), None)
     label = (
-        names.index(heads.label)
-        if heads.label in names
-        else None
-        if heads.label is not None
-        else usual
+        names.index(how.label) if how.label in names else None if how.label is not None else usual
     )
     has = f"It has {', '.join(names[:30])}{', ...' if len(names) > 30 else ''}"
-    if heads.elsewhere and label is not None:
+    if how.apart is not None and label is not None:
         raise DataError(
             f"{path} has labels itself, in column {names[label]!r}",
             do="Leave the file of labels out, or that column.",
         )
-    if label is None and heads.required and not heads.elsewhere:
-        what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
+    if label is None and how.require_labels and how.apart is None:
+        what = "no column of labels" if how.label is None else f"no column {how.label!r}"
         rule = (
             "; name that of the labels with --label, or a file of them with --labels"
-            if heads.label is None
+            if how.label is None
             else ""
         )
         raise DataError(what, where=path, do=f"{has}{rule}.")
-    if heads.weight is not None and heads.weight not in names and heads.required:
-        raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
+    if how.weight is not None and how.weight not in names and how.require_labels:
+        raise DataError(f"no column {how.weight!r}", where=path, do=f"{has}.")
     if label is not None:
         # a number that is not needed may be anything
-        roles[label] = "label" if not heads.numeric else "target" if heads.required else "none"
-    if heads.weight in names:
-        if roles.setdefault(names.index(heads.weight), "weight") != "weight":
+        roles[label] = "label" if not how.numeric else "target" if how.require_labels else "none"
+    if how.weight in names:
+        if roles.setdefault(names.index(how.weight), "weight") != "weight":
             raise DataError(
-                f"column {heads.weight!r} cannot be that of the weights",
+                f"column {how.weight!r} cannot be that of the weights",
                 where=path,
                 do="Name another one.",
             )
     return roles
 
 
-def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
+def _odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
     """Return sentences for the user about the names of columns: about several that may be that of
     the labels, and about missing columns of other samples, of which `known` are the features.
     """
@@ -198,8 +175,11 @@ def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
 class SampleTable:
     """Rows that arrive piece by piece as columns of numbers and of words."""
 
-    def __init__(self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role]) -> None:
+    def __init__(
+        self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role], how: SampleOptions
+    ) -> None:
         self.asked, self.names, self.roles = asked, names, roles
+        self.picks = [at for at, role in enumerate(roles) if role != "none"]
         self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
         self._features: dict[str, tuple[int, int]] = {}  # number and column of each
         self._gathered = GatheredEntries(asked.dtype)
@@ -210,8 +190,9 @@ class SampleTable:
         self._coarse: dict[int, str] = {}  # sentences about odd values, by place of the column
         # by place of a column that may count the rows: its values minus the numbers of the rows
         self._excess = {at: set[float]() for at in self._columns if COUNTERS.fullmatch(names[at])}
-        self.names_told: list[str] = []  # see `odd_names`
-        self.notes: list[str] = []  # sentences for the user about the columns
+        # sentences for the user about the columns
+        self.names_told = _odd_names(names, roles, how.known_features(asked.column))
+        self.notes: list[str] = []
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
 
@@ -332,10 +313,9 @@ class SampleTable:
         )
         missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
         added = collisions(self.collided, self.asked.row, self.asked.column)
-        picks = [at for at, role in enumerate(self.roles) if role != "none"]
         notes = (
             *self.names_told,
-            *unused_notes(self.names, picks),
+            *unused_notes(self.names, self.picks),
             *self.notes,
             *self._coarse.values(),
             *counters,

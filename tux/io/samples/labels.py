@@ -21,7 +21,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.entries import Entries
 from tux.io.bags.pair_faults import number_fault
 from tux.io.source.places import Places
-from tux.io.source.text import CONVERT, NOT_UTF_8, NUMBER, Begin, quote_word, text_blocks
+from tux.io.source.text import NUMBER, Begin, quote_word, read_words, text_blocks
 
 Classes = tuple[str, ...]
 Where = Callable[[int], str]
@@ -149,15 +149,7 @@ def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
                 where=str(path),
             )
         return array.astype(STRING) if array.dtype.kind in "SU" else array
-    words: list[str] = []
-    for block in text_blocks(path):
-        try:
-            words += [line.strip() for line in block[:-1].decode().split("\n")]
-        except UnicodeDecodeError as error:
-            at = len(words) + block.count(b"\n", 0, error.start) + 1
-            raise DataError(NOT_UTF_8, where=f"{path}:{at}", do=CONVERT) from None
-    while words and not words[-1]:
-        words.pop()
+    words = read_words(path)
     if words and all(map(QUOTED.fullmatch, words)):  # as in tables
         words = [word[1:-1].replace('""', '"').strip() for word in words]
     return np.array(words, STRING)

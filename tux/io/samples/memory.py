@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +17,15 @@ from tux.arrays.frames import Frame
 from tux.arrays.given import check_unmasked
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.bags.entries import BagSpec, check_entries
+from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
-from tux.io.samples.columns import LabelOptions
-from tux.io.samples.labels import F4, Classes, SampleRows, read_sample_labels
+from tux.io.samples.labels import F4, SampleRows, read_sample_labels
 from tux.io.samples.matrix import arrays_of, matrix_rows
+from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
-from tux.io.samples.samples import SampleData, kinds_of, samples_of, with_labels
+from tux.io.samples.samples import SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
-from tux.io.source.text import BadRows, OnBadRow
+from tux.io.source.text import BadRows
 from tux.io.vertices.arrays import is_absent
 
 LABELS = "the labels"
@@ -39,17 +39,7 @@ def read_memory_samples(
     *,
     y: Any = None,
     weights: Any = None,
-    label: str | None = None,
-    weight: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    against: Mapping[str, Ids] | None = None,
-    unknown: Literal["new", "skip"] = "new",
-    classes: Classes | None = None,
-    on_bad_row: OnBadRow = "stop",
-    require_labels: bool = True,
-    numeric: bool = False,
-    multiclass: bool = False,
-    hash_bits: int = 0,
+    **options: Any,
 ) -> SampleData:
     """Read samples in memory as `tux.io.samples.samples.read_samples` reads those of files. `x` is
     a sparse matrix of scipy, an array (n, m), or a `Frame`; `what` is its name in messages.
@@ -59,27 +49,23 @@ def read_memory_samples(
     as ids their places from 0, bad ones counted. Raises the errors of `read_samples`, and
     `DataError` for columns that differ in length.
     """
-    kinds = kinds_of(fields)
-    check_entries(what, "samples and features", ends, kinds, against, unknown)
+    kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
+    check_entries(what, "samples and features", ends, kinds, how.against, how.unknown)
     framed = isinstance(x, Frame)
-    _check(what, label, weight, y, weights, labels, framed=framed)
+    _check(what, how, y, weights, framed=framed)
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    bad = BadRows.of_memory(what, on_bad_row)
-    asked = BagSpec(what, *ends, field, dtype, 1, None, bad, hash_bits)
-    apart, places = _separate_labels(y, labels)
-    known = (against or {}).get(ends[1])
-    heads = LabelOptions(
-        label, weight, apart is not None, require_labels, numeric, multiclass, known
-    )
+    bad = BadRows.of_memory(what, how.on_bad_row)
+    asked = BagSpec(what, *ends, field, dtype, 1, None, bad, how.hash_bits)
+    apart, places = _separate_labels(y, how.labels)
+    how = replace(how, apart=apart)
     if framed:
-        rows = read_frame_rows(asked, heads, x)
+        rows = read_frame_rows(asked, how, x)
     else:
         rows = matrix_rows(arrays_of(x), asked, check_matrix(x, what)[0])
-    rule = "Give the matrix and its labels: (X, y)."
-    rows = with_labels(rows, asked, heads, apart, places, rule)
+    rows = with_labels(rows, asked, how, places, "Give the matrix and its labels: (X, y).")
     if weights is not None:
         rows = _set_weights(rows, weights, asked)
-    found = samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+    found = samples_of(rows, asked, kinds, how)
     return found._replace(edges=number_from_zero(found.edges, ends[0]))
 
 
@@ -88,25 +74,16 @@ def number_from_zero(edges: EdgeData, kind: str) -> EdgeData:
     return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values - 1)})
 
 
-def _check(
-    what: str,
-    label: str | None,
-    weight: str | None,
-    y: Any,
-    weights: Any,
-    labels: Any,
-    *,
-    framed: bool,
-) -> None:
+def _check(what: str, how: SampleOptions, y: Any, weights: Any, *, framed: bool) -> None:
     """Raise UsageError for arguments that do not go together."""
-    if not framed and (label is not None or weight is not None):
-        named = f"label {label!r}" if label is not None else f"weight {weight!r}"
+    if not framed and (how.label is not None or how.weight is not None):
+        named = f"label {how.label!r}" if how.label is not None else f"weight {how.weight!r}"
         raise UsageError(
             f"{what} has no columns with names, so none for the {named}", do="leave it out"
         )
-    if y is not None and (label is not None or labels is not None):
+    if y is not None and (how.label is not None or how.labels is not None):
         raise UsageError("labels are given twice: as y, and by another option", do="give them once")
-    if weights is not None and weight is not None:
+    if weights is not None and how.weight is not None:
         raise UsageError("weights are given twice, once as a column", do="give them once")
 
 

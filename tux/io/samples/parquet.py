@@ -16,24 +16,23 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.samples.columns import (
     CALLED,
-    LabelOptions,
     Role,
     SampleRows,
     SampleTable,
     Words,
     faulty_values,
     known_kinds,
-    odd_names,
     roles_of,
     value_fault,
 )
 from tux.io.samples.labels import SampleLabels
+from tux.io.samples.options import SampleOptions
 from tux.io.source.input_files import pieces_of
 
 CELLS = 1 << 22  # cells of a file that are read at a time
 
 
-def read_parquet_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
+def read_parquet_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     """Read the rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.samples.read_samples`.
     """
@@ -41,18 +40,16 @@ def read_parquet_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
     done, (first, *_) = 0, pieces_of(asked.path)
     for piece in pieces_of(asked.path):
         with arrow.parquet_file(piece.path) as file:
-            names, roles = _roles(list(file.schema_arrow), asked, heads, piece.path)
-            if table is None:
-                table = SampleTable(asked, names, roles)
-                table.names_told = odd_names(names, roles, heads.known)
-            if [names, roles] != [table.names, table.roles]:
+            own = _begin_table(list(file.schema_arrow), asked, how, piece.path)
+            table, names = table or own, own.names
+            if [names, own.roles] != [table.names, table.roles]:
                 raise DataError(
                     f"the columns of {piece.path} are other ones than those of {first.path}",
                     do=f"They are {', '.join(names)}, and {', '.join(table.names)}; give all files "
                     "the same ones.",
                 )
             asked.bad.places.begin(done + 1, piece)
-            picks = [at for at, role in enumerate(roles) if role != "none"]
+            picks = table.picks
             for batch in file.iter_batches(
                 max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
             ):
@@ -70,7 +67,7 @@ class _Field(NamedTuple):
     type: Any
 
 
-def read_frame_rows(asked: BagSpec, heads: LabelOptions, frame: Frame) -> SampleRows:
+def read_frame_rows(asked: BagSpec, how: SampleOptions, frame: Frame) -> SampleRows:
     """Read the rows of a table in memory, numbered from 1, bad ones counted, as those of a Parquet
     file.
     """
@@ -80,10 +77,8 @@ def read_frame_rows(asked: BagSpec, heads: LabelOptions, frame: Frame) -> Sample
         if table is None:
             columns = zip(frame.names, batch, strict=True)
             fields = [_Field(name, column.type) for name, column in columns]
-            names, roles = _roles(fields, asked, heads, frame.what)
-            picks = [at for at, role in enumerate(roles) if role != "none"]
-            table = SampleTable(asked, names, roles)
-            table.names_told = odd_names(names, roles, heads.known)
+            table = _begin_table(fields, asked, how, frame.what)
+            picks = table.picks
         step = max(1, CELLS // len(picks))
         for begin in range(0, len(batch[0]), step):
             done = _add_batch(table, [(at, batch[at].slice(begin, step)) for at in picks], done)
@@ -92,12 +87,12 @@ def read_frame_rows(asked: BagSpec, heads: LabelOptions, frame: Frame) -> Sample
     return table.whole(lambda row: asked.bad.places.of(row, "row "))
 
 
-def _roles(
-    fields: Sequence[Any], asked: BagSpec, heads: LabelOptions, path: str
-) -> tuple[list[str], list[Role]]:
-    """Return the names of the columns of a file, and the role of each."""
+def _begin_table(
+    fields: Sequence[Any], asked: BagSpec, how: SampleOptions, path: str
+) -> SampleTable:
+    """Begin the table whose columns are the `fields` of Arrow: each gets its role."""
     names: list[str] = [field.name for field in fields]
-    what = roles_of(names, heads, path)
+    what = roles_of(names, how, path)
     roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
     for at, role in enumerate(roles):
         if role in CALLED and _parquet_kind(fields[at], path) != "number":
@@ -106,7 +101,7 @@ def _roles(
                 where=path,
                 do="Name a column of numbers.",
             )
-    for at, kind in known_kinds(names, heads.known).items():
+    for at, kind in known_kinds(names, how.known_features(asked.column)).items():
         if at not in what and roles[at] not in (kind, "none"):
             raise DataError(
                 f"column {names[at]!r} is one of {roles[at]}s, but of {kind}s in training",
@@ -117,7 +112,7 @@ def _roles(
         raise DataError(
             f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
         )
-    return names, roles
+    return SampleTable(asked, names, roles, how)
 
 
 def _parquet_kind(field: Any, path: str) -> Role:

@@ -8,22 +8,22 @@ sample without entries is a vertex without edges.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from tux.arrays.arrow import CodedColumn
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
-from tux.io.bags.bags import drop_unused_values, known_entries
-from tux.io.bags.entries import BagSpec, Entries, check_entries
-from tux.io.formats.detect import SAMPLES, Format, detect_format, name_ending
-from tux.io.samples.columns import LabelOptions
+from tux.io.bags.bags import drop_unused_values, edges_of, known_entries
+from tux.io.bags.entries import BagSpec, Entries, check_entries, kinds_of
+from tux.io.formats.detect import SAMPLES, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.format import Format, name_ending
 from tux.io.samples.labels import (
     F4,
     Classes,
@@ -39,33 +39,20 @@ from tux.io.samples.labels import (
     read_sample_labels,
 )
 from tux.io.samples.matrix import read_matrix
+from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.parquet import read_parquet_table
 from tux.io.samples.tables import read_text_table
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
-from tux.io.source.precision import coarse_columns, lost_note
-from tux.io.source.text import ADVICE, CORRECT, NUMBER, BadRows, OnBadRow, quote_word
+from tux.io.source.precision import lost_note
+from tux.io.source.text import ADVICE, CORRECT, NUMBER, BadRows, quote_word
 
-Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
-FORMS: tuple[Form, ...] = ("svm", "table", "npz")
+FORMS = get_args(SampleForm)
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
 SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
-UNLABELLED = {
-    Format.DOCWORD: "docword",
-    Format.MARKET: "Matrix Market",
-    Format.MAT: "MATLAB",
-    Format.METIS: "METIS",
-    Format.DIMACS: "DIMACS",
-    Format.GML: "GML",
-    Format.PAJEK: "Pajek",
-    Format.GRAPHML: "GraphML",
-    Format.ADJLIST: "adjacency",
-    Format.EDGE_DATA: "networkx",
-}
-"""Formats that have no place for labels, and their names."""
 
 
 class SampleData(NamedTuple):
@@ -83,22 +70,12 @@ def read_samples(
     ends: tuple[str, str] = ("sample", "feature"),
     fields: Mapping[str, Any] | None = None,
     *,
-    form: Form | None = None,
-    label: str | None = None,
-    weight: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    against: Mapping[str, Ids] | None = None,
-    unknown: Literal["new", "skip"] = "new",
-    classes: Classes | None = None,
-    on_bad_row: OnBadRow = "stop",
-    require_labels: bool = True,
-    numeric: bool = False,
-    multiclass: bool = False,
-    hash_bits: int = 0,
     format: Format | None = None,
+    **options: Any,
 ) -> SampleData:
     """Read samples from all files that `path` stands for (`tux.io.source.input_files`), as edges
     between types `ends`; `fields` maps the edge's one data field, if any, to a dtype [value, f4].
+    `options` are those of `SampleOptions`.
 
     `form` is found by the first bytes and lines of the file; `format` is the format of the file, if
     the caller has detected it already. Samples have as ids the numbers of the rows, from 1 on, bad
@@ -123,52 +100,37 @@ def read_samples(
     cannot hold. Raises `DataError` with file and line, also for labels of too many kinds or of only
     one; `UsageError` for options that do not go together.
     """
-    kinds = kinds_of(fields)
+    kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
     path = input_files(path)
     format = format or detect_format(path)
-    chosen = form or _form(path, format)
-    _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
-    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
+    form = how.form or _form(path, format)
+    _check(path, ends, kinds, form, how)
+    bad = BadRows(path, stop=how.on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(bad.path, *ends, field, dtype, _first(format, form), None, bad, hash_bits)
-    apart = None if labels is None else read_sample_labels(labels)
-    known = (against or {}).get(ends[1])
-    given = apart is not None
-    heads = LabelOptions(label, weight, given, require_labels, numeric, multiclass, known)
-    rows = _read_rows(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
-    rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
-    return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
-
-
-def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
-    """Return the data fields of an entry with their dtypes: `value` if none are given."""
-    given = {"value": F4} if fields is None else fields
-    return {name: np.dtype(dtype) for name, dtype in given.items()}
+    first = _first(format, how.form)
+    asked = BagSpec(path, *ends, field, dtype, first, None, bad, how.hash_bits)
+    if how.labels is not None:
+        how = replace(how, apart=read_sample_labels(how.labels))
+    rows = _read_rows(asked, form, how, parquet=format is Format.PARQUET)
+    rows = with_labels(rows, asked, how, Places(str(how.labels)), RULES.get(form, ""))
+    return samples_of(rows, asked, kinds, how)
 
 
 def samples_of(
-    rows: SampleRows,
-    asked: BagSpec,
-    kinds: Mapping[str, np.dtype],
-    against: Mapping[str, Ids] | None,
-    classes: Classes | None,
-    *,
-    unknown: str,
-    heads: LabelOptions,
+    rows: SampleRows, asked: BagSpec, kinds: Mapping[str, np.dtype], how: SampleOptions
 ) -> SampleData:
     """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
     label, meant, rows = (
-        _numbers(rows, heads.required, asked.bad)
-        if heads.numeric
-        else _classes(rows, classes, heads, asked.bad)
+        _numbers(rows, how.require_labels, asked.bad)
+        if how.numeric
+        else _classes(rows, how, asked.bad)
     )
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
-    known = {asked.column: against[asked.column]} if against and asked.column in against else None
-    edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
+    edges, left_out = _edges(rows.entries, asked, kinds, how)
     return SampleData(edges, label, weights, meant, left_out)
 
 
-def _form(path: str | os.PathLike[str], format: Format) -> Form:
+def _form(path: str, format: Format) -> SampleForm:
     """Return the form of a file of some format; its name may end as those of libsvm. Raises
     DataError for a format without labels.
     """
@@ -176,15 +138,16 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
         return "npz"
     if format is not Format.PARQUET and name_ending(pieces_of(path)[0].path) in SAMPLES:
         return "svm"
-    if format in UNLABELLED:
+    if format in EDGE_FORMATS or format is Format.DOCWORD:
+        title = EDGE_FORMATS[format].title if format in EDGE_FORMATS else format.value
         raise DataError(
-            f"{path} is a {UNLABELLED[format]} file, which has no labels",
+            f"{path} is a {title} file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
     return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
 
 
-def _first(format: Format, form: Form | None) -> int:
+def _first(format: Format, form: str | None) -> int:
     """Return the lowest number of a feature: 0, as scikit-learn writes libsvm text. But text that
     looks like lda-c and has a 0 is lda-c, which has no labels.
     """
@@ -192,72 +155,59 @@ def _first(format: Format, form: Form | None) -> int:
 
 
 def _check(
-    path: str | os.PathLike[str],
-    ends: tuple[str, str],
-    kinds: Mapping[str, np.dtype],
-    form: str,
-    label: str | None,
-    weight: str | None,
-    labels: str | os.PathLike[str] | None,
-    against: Mapping[str, Ids] | None,
-    unknown: str,
+    path: str, ends: tuple[str, str], kinds: Mapping[str, np.dtype], form: str, how: SampleOptions
 ) -> None:
     """Raise UsageError for arguments that do not go together."""
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
-    check_entries(path, "samples and features", ends, kinds, against, unknown)
-    for what, name in (("label", label), ("weight", weight)):
+    check_entries(path, "samples and features", ends, kinds, how.against, how.unknown)
+    for what, name in (("label", how.label), ("weight", how.weight)):
         if name is not None and form != "table":
             raise UsageError(
                 f"{path} has no columns with names, so none for the {what}", do="leave it out"
             )
-    if label is not None and labels is not None:
+    if how.label is not None and how.labels is not None:
         raise UsageError(
-            f"labels stand either in column {label!r} or in {labels}", do="name one of them"
+            f"labels stand either in column {how.label!r} or in {how.labels}",
+            do="name one of them",
         )
 
 
 def with_labels(
     rows: SampleRows,
     asked: BagSpec,
-    heads: LabelOptions,
-    apart: np.ndarray | None,
+    how: SampleOptions,
     places: Places,
     rule: str = "",
 ) -> SampleRows:
-    """Give rows, at least one, the labels that are given `apart`, if there are some, with their
+    """Give rows, at least one, the labels that are given apart, if there are some, with their
     `places`. `rule` is the advice to the user if there are no labels.
     """
     if not len(rows.entries.rows):
-        raise DataError(
-            f"no {asked.row} of {asked.path} is usable"
-            + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
-        )
-    if apart is not None:
-        return _join_labels(rows, apart, asked, places, heads)
-    if rows.labels is None and rows.numbers is None and heads.required:
+        raise asked.bad.no_usable_row(asked.row)
+    if how.apart is not None:
+        return _join_labels(rows, how.apart, asked, places, how)
+    if rows.labels is None and rows.numbers is None and how.require_labels:
         raise DataError(f"{asked.path} has no labels", do=rule or "Give a file of labels.")
     return rows
 
 
-def _read_rows(
-    asked: BagSpec, form: Form, heads: LabelOptions, apart: np.ndarray | None, *, parquet: bool
-) -> SampleRows:
+def _read_rows(asked: BagSpec, form: str, how: SampleOptions, *, parquet: bool) -> SampleRows:
     """Read the rows of a file of some form, as they are."""
     if form == "table":
-        return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
+        return read_parquet_table(asked, how) if parquet else read_text_table(asked, how)
     if form == "npz":
-        return read_matrix(asked, None if apart is None else len(apart))
+        return read_matrix(asked, None if how.apart is None else len(how.apart))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
         return SampleRows(entries, asked.bad.places.of)
-    if heads.elsewhere:
+    if how.apart is not None:
         raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
 
     def where(row: int) -> str:
         return line_of(asked.path, row, LINE).place
 
-    if heads.numeric:
+    if how.numeric:
         return SampleRows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
     if several := next(filter(SEVERAL.search, labels.texts), ""):
@@ -280,7 +230,7 @@ def _read_rows(
 
 
 def _join_labels(
-    rows: SampleRows, apart: np.ndarray, asked: BagSpec, places: Places, heads: LabelOptions
+    rows: SampleRows, apart: np.ndarray, asked: BagSpec, places: Places, how: SampleOptions
 ) -> SampleRows:
     """Give rows the labels of another file, which has a label for each row, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
@@ -290,22 +240,22 @@ def _join_labels(
         named = f"Its first one, {quote_word(first)}, may be a name: remove it." if first else ""
         raise DataError(what, where=places.path, do="" if NUMBER.fullmatch(first) else named)
     column = apart[rows.entries.rows - 1]
-    if heads.numeric:
+    if how.numeric:
         return rows._replace(numbers=column, where=places.of)
     return rows._replace(labels=SampleLabels.of(column), where=places.of)
 
 
 def _classes(
-    rows: SampleRows, classes: Classes | None, heads: LabelOptions, bad: BadRows
+    rows: SampleRows, how: SampleOptions, bad: BadRows
 ) -> tuple[np.ndarray, Classes, SampleRows]:
     """Convert labels to -1 and +1, or to places in the classes, (n,). Returns them, or (0,) if
     there are no labels; the classes; and the rows without those that lack a label, which are bad.
     """
-    none = np.empty(0, np.float32)
-    if rows.labels is None or heads.multiclass and not heads.required:
+    none, classes = np.empty(0, np.float32), how.classes
+    if rows.labels is None or how.multiclass and not how.require_labels:
         return none, classes or CLASSES, rows
     labels = rows.labels.merge_kinds()
-    if not heads.required and len(labels.texts) < 2:  # perhaps place holders
+    if not how.require_labels and len(labels.texts) < 2:  # perhaps place holders
         known = [label_value(name) for name in classes or ()]
         if not labels.texts or label_value(labels.texts[0]) not in known:
             return none, classes or CLASSES, rows
@@ -317,7 +267,7 @@ def _classes(
         rows = _drop_rows(rows, lacking, why, bad)
         labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
-    told = class_numbers if heads.multiclass else label_signs
+    told = class_numbers if how.multiclass else label_signs
     label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
     return label, classes, rows
 
@@ -368,32 +318,15 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
 
 
 def _edges(
-    entries: Entries,
-    asked: BagSpec,
-    kinds: Mapping[str, np.dtype],
-    known: Mapping[str, Ids] | None,
-    *,
-    only_known: bool,
+    entries: Entries, asked: BagSpec, kinds: Mapping[str, np.dtype], how: SampleOptions
 ) -> tuple[EdgeData, int]:
     """Make edges of entries. Returns them, and the number of entries that were left out as their
     features are unknown.
     """
-    used = drop_unused_values(entries.column)
-    only = [*known.values()] if known and only_known else []
-    entries, column, left_out = known_entries(entries, used, only)
+    known = how.known_features(asked.column)
+    only = [] if known is None or how.unknown != "skip" else [known]
+    entries, column, left_out = known_entries(entries, drop_unused_values(entries.column), only)
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
-    entries = entries._replace(notes=(*entries.notes, *coarse_columns(column, entries.value)))
-    edges = EdgeData.of(
-        (asked.row, asked.column),
-        entries.row,
-        column,
-        dict.fromkeys(kinds, entries.value),
-        against=known,
-        vertices={asked.row: entries.rows},
-        notes=entries.notes,
-        rows=len(entries.rows),
-        skipped=asked.bad.count,
-        first_skipped=asked.bad.first,
-    )
-    return edges, len(left_out)
+    against = None if known is None else {asked.column: known}
+    return edges_of(asked, entries, column, kinds, against), len(left_out)

@@ -2,13 +2,11 @@
 
 The kind of a column of text is known from training, or shown by the first rows: numbers if all
 cells there are numbers, else words. A later cell that does not fit makes its row a bad one; the
-kind of the column does not change. As in `tux.io.edges.table`, only a block that fails is halved
-and judged line by line.
+kind of the column does not change. `tux.io.source.table_text` says how text is parsed.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +15,6 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.base.text import plural
 from tux.io.bags.entries import BagSpec
 from tux.io.edges.columns import plain_name
 from tux.io.samples.columns import (
@@ -25,30 +22,26 @@ from tux.io.samples.columns import (
     NUMBERS,
     TRUTHS,
     USUAL,
-    LabelOptions,
     Role,
     SampleRows,
     SampleTable,
     Words,
     faulty_values,
     known_kinds,
-    odd_names,
     roles_of,
     value_fault,
 )
 from tux.io.samples.doubts import column_doubt, gap_words_note
 from tux.io.samples.labels import line_of
-from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split_line
+from tux.io.samples.options import SampleOptions
+from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of
 from tux.io.source.first_lines import FirstLines, first_lines, rows_of
 from tux.io.source.row_one import GAPS, has_names
 from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
+from tux.io.source.table_text import TableText
 from tux.io.source.text import (
-    ADVICE,
-    EMPTY,
-    NOT_UTF_8,
     NUMBER,
     NUMERIC,
-    SMALL,
     Begin,
     cut_word,
     not_number,
@@ -63,7 +56,7 @@ EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """The cells of a column of numbers that are all missing."""
 
 
-def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
+def read_text_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     """Read the rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.samples.read_samples`.
     """
@@ -72,8 +65,8 @@ def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
         raise DataError(
             f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
         )
-    seen, title = _with_names(seen, heads, first, asked)
-    text = _Text.from_first_rows(asked, heads, seen)
+    seen, title = _with_names(seen, how, first, asked)
+    text = _SampleText.from_first_rows(asked, how, seen)
     lines = TableLines(text.layout)
     lines.title = title
     begin = _beginning(lines, text.table.names, text.table.roles, first.path)
@@ -94,16 +87,16 @@ def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
 
 
 def _with_names(
-    seen: FirstRows, heads: LabelOptions, first: FirstLines, asked: BagSpec
+    seen: FirstRows, how: SampleOptions, first: FirstLines, asked: BagSpec
 ) -> tuple[FirstRows, bytes]:
     """Return the first rows, with the names of columns before them, and the line of names: the
     first row, or the last comment before it. Raises DataError if neither is one of names.
     """
     cells = seen.table[0]
-    known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
-    said = heads.label in cells and _is_new(heads.label, seen)
+    known = {plain_name(name) for name in (*USUAL, how.label or "", how.weight or "") if name}
+    said = how.label in cells and _is_new(how.label, seen)
     if len(cells) > 1 and (said or has_names(seen.table, known)):
-        return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+        return seen, seen.title_line(first)
     if seen.width > 1 and (title := seen.title_of(known)):
         return seen._replace(table=[title, *seen.table]), b""
     rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
@@ -147,24 +140,24 @@ def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], f
     return begin
 
 
-class _Text:
+class _SampleText(TableText):
     """A table of text, block by block."""
 
     def __init__(
         self, table: SampleTable, layout: TextLayout, gaps: set[int], before: Mapping[int, Role]
     ) -> None:
-        self.table, self.asked, self.layout = table, table.asked, layout
+        super().__init__(table.asked.bad, layout)
+        self.table, self.asked = table, table.asked
         self.gaps = gaps  # columns of numbers in which some may be missing
         self.before = before  # the kinds of columns in training, if they are known
         self.absent = set[int]()  # columns in which words such as NA stand for missing values
-        self.rows = 0
 
     @classmethod
-    def from_first_rows(cls, asked: BagSpec, heads: LabelOptions, seen: FirstRows) -> _Text:
+    def from_first_rows(cls, asked: BagSpec, how: SampleOptions, seen: FirstRows) -> _SampleText:
         """Begin the table that the line of names and the first rows show."""
         names, columns = seen.table[0], _columns(seen)
-        what = roles_of(names, heads, asked.path)
-        before = known_kinds(names, heads.known)
+        what = roles_of(names, how, asked.path)
+        before = known_kinds(names, how.known_features(asked.column))
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
@@ -180,9 +173,8 @@ class _Text:
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
             )
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
-        known = SampleTable(asked, names, roles)
+        known = SampleTable(asked, names, roles, how)
         known.notes = [note for note in notes if note]
-        known.names_told = odd_names(names, roles, heads.known)
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
@@ -191,36 +183,8 @@ class _Text:
         }
         return text
 
-    def add(self, block: bytes, number: int) -> None:
-        """Append the rows of a block of lines, the first of them line `number`. A block that fails
-        is appended by halves, and a small one by its good lines.
-        """
-        text = self.layout.cut(block)
-        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
-            return
-        try:
-            count = self._add(text)
-        except arrow.UnreadableText:
-            half = block.find(b"\n", len(block) // 2) + 1
-            if len(block) > SMALL and half < len(block):
-                self.add(block[:half], number)
-                self.add(block[half:], number + block.count(b"\n", 0, half))
-                return
-            good, ids = self._good(block, number)
-            count = int(ids[-1]) - self.rows if len(ids) else 0
-            try:
-                if good:
-                    self._add(self.layout.cut(good), ids[:-1])
-            except arrow.UnreadableText as error:
-                raise DataError(
-                    f"cannot be read ({error})", where=self.asked.bad.places.of(number), do=ADVICE
-                ) from None
-        self.rows += count
-
-    def _add(self, text: bytes, ids: np.ndarray | None = None) -> int:
-        """Append rows that are all good, else raise `UnreadableText` and append none. Returns the
-        number of rows.
-        """
+    def append(self, text: bytes, block: bytes, number: int, kept: np.ndarray | None = None) -> int:
+        """Append rows, with their numbers as ids."""
         try:
             numbers, words, rows, missing = self._columns(text, self.gaps)
         except arrow.UnreadableText:
@@ -229,9 +193,8 @@ class _Text:
                 raise
             numbers, words, rows, missing = self._columns(text, places)
             self.gaps = places  # it was only that numbers are missing
-        self.table.add(
-            np.arange(self.rows + 1, self.rows + rows + 1) if ids is None else ids, numbers, words
-        )
+        ids = self.rows + 1 + (np.arange(rows) if kept is None else np.flatnonzero(kept))
+        self.table.add(ids, numbers, words)
         for at, count in missing.items():
             name = self.table.names[at]
             self.table.missing[name] = self.table.missing.get(name, 0) + count
@@ -245,19 +208,13 @@ class _Text:
 
         Only columns in `gaps` may have missing numbers; they are read as words first.
         """
-        picks, roles, separator = self.layout.picks, self.table.roles, self.layout.separator
+        picks, roles = self.layout.picks, self.table.roles
         numeric = [roles[at] in NUMBERS for at in picks]
         kinds = [
             F8 if number and at not in gaps else None
             for at, number in zip(picks, numeric, strict=True)
         ]
-        separator = "\x1f" if separator == "::" else separator
-        table = arrow.parse_text(
-            text, self.layout.width, picks, kinds, separator, quotes=self.layout.quotes
-        )
-        lines = text.count(b"\n")
-        if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
-            raise arrow.UnreadableText("a quoted value runs over several lines")
+        table = self.parse(text, kinds)
         numbers, words, missing = {}, {}, {}
         for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
             if kind is not None:
@@ -295,38 +252,13 @@ class _Text:
         number = float(cell) if NUMBER.fullmatch(cell) else math.nan
         return value_fault(self.asked, name, role, number, cell)
 
-    def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
-        """Return the lines that are good rows, and their ids, followed by the id of the last row of
-        the block. Bad rows are noted.
-        """
-        good, ids, row = [], [], self.rows
-        for at, line in enumerate(block[:-1].split(b"\n"), number):
-            why = ""
-            try:
-                text = line.decode().removesuffix("\r")
-            except UnicodeDecodeError:
-                text, why = "?", NOT_UTF_8
-            if self.layout.is_blank(text):
-                continue
-            row += 1
-            if why := why or self._row_fault(text):
-                self.asked.bad.note(at, why)
-            else:
-                good.append(line + b"\n")
-                ids.append(row)
-        return b"".join(good), np.array([*ids, row], np.int64)
-
-    def _row_fault(self, line: str) -> str:
-        """Return the fault of a row in words, "" if it has none."""
-        try:
-            cells = [cell.strip() for cell in split_line(line, self.layout.separator)]
-        except csv.Error:
-            return "a quote is not closed, or not followed by a separator"
-        if len(cells) != self.layout.width:
-            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
-        numeric = [at for at in self.layout.picks if self.table.roles[at] in NUMBERS]
-        faults = (self._fault(at, "" if cells[at] in GAPS else cells[at]) for at in numeric)
-        return next((why for why in faults if why), "")
+    def cell_fault(self, cells: Sequence[str]) -> str:
+        """Return the fault of a row, "" if it has none."""
+        for at, cell in zip(self.layout.picks, map(str.strip, cells), strict=True):
+            numeric = self.table.roles[at] in NUMBERS
+            if numeric and (why := self._fault(at, "" if cell in GAPS else cell)):
+                return why
+        return ""
 
 
 def _kind(cells: list[str]) -> Role:
@@ -348,7 +280,7 @@ def _columns(seen: FirstRows) -> list[list[str]]:
     return [[*column] for column in zip(*table, strict=True)] or [[] for _ in names]
 
 
-def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -> None:
+def _check_decimals(text: _SampleText, seen: FirstRows, place: Callable[[int], str]) -> None:
     """Raise DataError for a column of words that would be one of numbers without decimal commas or
     commas between thousands.
     """

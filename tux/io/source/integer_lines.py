@@ -12,7 +12,7 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
-from tux.io.source.text import blocks
+from tux.io.source.text import blocks, is_plain_number, quote_word
 
 MAX_NUMBER = 2**62  # the largest number
 
@@ -84,19 +84,8 @@ def read_integer_lines(path: str | os.PathLike[str], comment: str = "%") -> Iter
         count, lines = _parse_lines(text, ord(comment), values, bounds, number, at)
         if count < 0:
             line = block.split(b"\n", lines + 1)[lines].decode(errors="replace")
-            word = next(
-                (
-                    word
-                    for word in line.split()
-                    if not (word.isascii() and word.isdigit() and len(word) < 19)
-                ),
-                "?",
-            )
+            word = next((word for word in line.split() if not is_plain_number(word)), "?")
             why = "too large" if word.isdigit() else "no whole number from 0"
-            raise DataError(f"{_short(word)} is {why}", where=f"{path}:{at + lines}")
+            raise DataError(f"{quote_word(word)} is {why}", where=f"{path}:{at + lines}")
         yield IntegerLines(values[:count].copy(), bounds[: lines + 1], number[:lines])
         at += ends
-
-
-def _short(word: str) -> str:
-    return repr(word if len(word) <= 40 else word[:40] + "...")

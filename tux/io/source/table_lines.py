@@ -80,6 +80,10 @@ class FirstRows(NamedTuple):
             (each for each in self.titles if not {*known}.isdisjoint(map(plain_name, each))), None
         )
 
+    def title_line(self, lines: FirstLines) -> bytes:
+        """Return the line of the first row, where it is one of names."""
+        return rows_of(lines.text, 1, marked=self.leading)[0].line.encode(errors="replace")
+
     def layout(self, picks: list[int]) -> TextLayout:
         """Return the layout of lines of which the columns at `picks` are wanted."""
         return TextLayout(

@@ -129,6 +129,11 @@ class BadRows:
         self.count += 1
         self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 
+    def no_usable_row(self, row: str = "row") -> DataError:
+        """Return the error about data of which no `row` is left."""
+        first = f"; the first: {self.first}" if self.count else ""
+        return DataError(f"no {row} of {self.path} is usable{first}")
+
 
 def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove it") -> str:
     """Return a sentence about row `number` of a file, which is read as all others, called a `row`,
@@ -283,6 +288,30 @@ def text_blocks(
         yield block
 
 
+def decode_lines(block: bytes, where: Callable[[int], str]) -> list[str]:
+    """Return the lines of a block as text. Raises `DataError` for one that is not UTF-8;
+    ``where(at)`` is the place of line `at` of the block, from 0.
+    """
+    try:
+        return block[:-1].decode().split("\n")
+    except UnicodeDecodeError as error:
+        at = block.count(b"\n", 0, error.start)
+        raise DataError(NOT_UTF_8, where=where(at), do=CONVERT) from None
+
+
+def read_words(path: str | os.PathLike[str]) -> list[str]:
+    """Read a file of one word a line, without blanks around them and blank lines at its end.
+    Raises `DataError` for a file that is no text, and for a line that is not UTF-8.
+    """
+    words: list[str] = []
+    for block in text_blocks(path):
+        begin = len(words) + 1
+        words += map(str.strip, decode_lines(block, lambda at: f"{path}:{begin + at}"))  # noqa: B023
+    while words and not words[-1]:
+        words.pop()
+    return words
+
+
 def note_bad_lines(bad: BadRows, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
     """Note the 0-based `lines` of a block, whose first line is line `number`, as `bad`;
     ``fault(line)`` returns the fault of a line in words.
@@ -302,6 +331,11 @@ def note_bad_lines(bad: BadRows, lines: np.ndarray, block: bytes, number: int, f
 def cut_word(word: str) -> str:
     """Cut a long word of a file for a message."""
     return word if len(word) <= 40 else word[:40] + "..."
+
+
+def is_plain_number(word: str, digits: int = 18) -> bool:
+    """Return whether a word has digits alone, and at most so many: int() refuses very many."""
+    return word.isascii() and word.isdigit() and len(word) <= digits
 
 
 def quote_word(word: str) -> str:

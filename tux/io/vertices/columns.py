@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.errors import DataError
+from tux.io.edges.columns import check_names_differ
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message
@@ -76,12 +77,7 @@ def pick_columns(
     hold no lists, and are no index; `levels` are the columns of the index. Raises `DataError` for a
     missing column.
     """
-    if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
-        raise DataError(
-            f"two columns are called {twice!r}",
-            where=where,
-            do="Give each column a name of its own.",
-        )
+    check_names_differ(names, where)
     if wanted is None:
         ids = _ids(names, kind, (), where)
         return PickedColumns(ids, _all_fields([name for name in names if name != ids], lists))
@@ -124,14 +120,28 @@ def columns_by_field(picked: PickedColumns) -> dict[str, str]:
     return named
 
 
+def usual_names(kind: str) -> tuple[str, ...]:
+    """Return the names that the column of ids of vertices of a type may have."""
+    return "id", kind, f"{kind}_id", f"{kind}id"
+
+
+def find_usual_name(names: Collection[str], usual: Collection[str]) -> str:
+    """Return the name of a column that is the first of the `usual` names, in any case of letters;
+    "" if there is none.
+    """
+    for each in usual:
+        for name in names:
+            if name.lower() == each.lower():
+                return name
+    return ""
+
+
 def _ids(
     names: Sequence[str], kind: str, taken: Collection[str], where: str, *, first: bool = True
 ) -> str | None:
     """Find the column of ids; None if no column has such a name and the `first` need not be it."""
-    for usual in ("id", kind, f"{kind}_id", f"{kind}id"):
-        for name in names:
-            if name.lower() == usual.lower() and name not in taken:
-                return name
+    if name := find_usual_name([name for name in names if name not in taken], usual_names(kind)):
+        return name
     if not first:
         return None
     if not names or names[0] in taken:

@@ -12,6 +12,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.source.text import BadRows, without_skipping
 from tux.io.vertices.arrays import file_columns
+from tux.io.vertices.columns import find_usual_name, usual_names
 from tux.io.vertices.text import Kinds, TableHead, columns_without_names, read_text
 
 
@@ -25,7 +26,7 @@ def read_ids(
     first row of a text is an id if it is one of `known`, or if it has none of these names and does
     not stand above numbers alone. Raises `DataError` with file and line.
     """
-    usual = [*names, "id", kind, f"{kind}_id", f"{kind}id"]
+    usual = [*names, *usual_names(kind)]
     columns = file_columns(path)
     if columns is None:
         try:
@@ -34,7 +35,7 @@ def read_ids(
             raise without_skipping(error) from None
     if not columns:
         raise DataError(f"{path} has no column of {kind}s")
-    column = columns[_find_usual_name(list(columns), usual) or next(iter(columns))]
+    column = columns[find_usual_name(list(columns), usual) or next(iter(columns))]
     if column.wide:
         raise DataError(f"{path} has lists where ids of {kind}s are looked for")
     if column.missing.any():
@@ -47,10 +48,10 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
 
     def choose(head: TableHead) -> Kinds:
         names = head.names or columns_without_names(len(head.rows[0]))
-        name = _find_usual_name(names, usual) or names[0]
+        name = find_usual_name(names, usual) or names[0]
         numbers_below = bool(head.rows) and head.numeric(names.index(name))
         is_known = known.index_of(name) >= 0
-        if head.names and not _find_usual_name([name], usual) and (is_known or not numbers_below):
+        if head.names and not find_usual_name([name], usual) and (is_known or not numbers_below):
             first.append(name)
         return {name: None}
 
@@ -60,17 +61,6 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
         return _array(column)
     ids, codes = Ids.over([np.array(first, STRING), column])
     return ids.decode(np.concatenate(codes))
-
-
-def _find_usual_name(names: Collection[str], usual: Collection[str]) -> str:
-    """Return the name of a column that is the first of the `usual` names, in any case of letters;
-    "" if there is none.
-    """
-    for each in usual:
-        for name in names:
-            if name.lower() == each.lower():
-                return name
-    return ""
 
 
 def _array(column: Column) -> np.ndarray:

@@ -98,7 +98,7 @@ def read_vertices(
         else:
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:
-        raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
+        raise bad.no_usable_row()
     good = filter_column(ids, keep)
     notes = read.notes
     if points and path and isinstance(good, CodedColumn):

@@ -1,13 +1,11 @@
 """Tables of vertices as text: a line of names, and a line for each vertex, cut by any separator,
 packed or not.
 
-As in `tux.io.edges.table`, text is parsed in large blocks; only a block that fails is halved, and a
-small one judged line by line.
+`tux.io.source.table_text` says how text is parsed.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -15,18 +13,15 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.base.text import plural
 from tux.io.edges.columns import plain_name
-from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, lines_of, split_line
-from tux.io.source.first_lines import first_lines, rows_of
+from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, lines_of
+from tux.io.source.first_lines import first_lines
 from tux.io.source.row_one import GAPS, has_names, may_be_names
 from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows
+from tux.io.source.table_text import TableText
 from tux.io.source.text import (
-    ADVICE,
     EMPTY,
-    NOT_UTF_8,
     NUMBER,
-    SMALL,
     BadRows,
     doubt_of_row,
     quote_word,
@@ -84,7 +79,7 @@ def read_text(
         text = _begin_table(seen, titled, bad, choose)
     lines, number = TableLines(text.layout), 1  # the latter of the block's first line
     if titled:
-        lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+        lines.title = seen.title_line(first)
     for block in lines.of_file(text_blocks(bad.path)):
         text.add(block, number)
         number += block.count(b"\n")
@@ -123,93 +118,37 @@ def _begin_table(
     return _VertexText(bad, seen.layout(picks)._replace(width=width), kinds)
 
 
-class _VertexText:
-    """A table of text, block by block."""
+class _VertexText(TableText):
+    """A table of text of vertices."""
 
     def __init__(self, bad: BadRows, layout: TextLayout, kinds: Kinds) -> None:
-        self.bad, self.layout, self.kinds = bad, layout, kinds
-        self.pieces = arrow.Pieces([*kinds.values()])
+        super().__init__(bad, layout)
+        self.kinds, self.pieces = kinds, arrow.Pieces([*kinds.values()])
         self.lines: list[np.ndarray] = []
 
-    def add(self, block: bytes, number: int) -> None:
-        """Append the rows of a block of lines, the first of them line `number`. A block that fails
-        is appended by halves, and a small one by its good lines.
-        """
-        text = self.layout.cut(block)
-        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
-            return
-        try:
-            self._add(text, self._numbers(block, text, number))
-        except arrow.UnreadableText as error:
-            half = block.find(b"\n", len(block) // 2) + 1
-            if len(block) > SMALL and half < len(block):
-                self.add(block[:half], number)
-                self.add(block[half:], number + block.count(b"\n", 0, half))
-                return
-            good, lines = self._good(block, number)
-            if len(good) == len(block):
-                raise DataError(
-                    f"cannot be read ({error})", where=f"{self.bad.path}:{number}", do=ADVICE
-                ) from None
-            try:
-                if good:
-                    self._add(self.layout.cut(good), lines)
-            except arrow.UnreadableText as fault:
-                raise DataError(
-                    f"cannot be read ({fault})", where=f"{self.bad.path}:{number}", do=ADVICE
-                ) from None
-
-    def _add(self, text: bytes, lines: np.ndarray) -> None:
-        """Append rows that are all good, else raise `UnreadableText` and append none."""
-        layout = self.layout
-        separator = "\x1f" if layout.separator == "::" else layout.separator
-        kinds: Sequence[np.dtype | None] = [*self.kinds.values()]
-        table = arrow.parse_text(
-            text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
-        )
+    def append(self, text: bytes, block: bytes, number: int, kept: np.ndarray | None = None) -> int:
+        """Append rows, and the numbers of their lines."""
+        if kept is None and not EMPTY.search(text):
+            lines = np.arange(number, number + block.count(b"\n"))
+        else:
+            there = enumerate(lines_of(block), number)
+            lines = np.array([at for at, line in there if not self.layout.is_blank(line)], np.int64)
+            lines = lines if kept is None else lines[kept]
+        table = self.parse(text, [*self.kinds.values()])
         if table.num_rows != len(lines):
             raise arrow.UnreadableText("a quoted value runs over several lines")
         self.pieces.add(table)
         self.lines.append(lines)
+        return len(lines)
 
-    def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
-        """Return the lines that are good rows, and their numbers; bad rows are noted."""
-        good, lines = [], []
-        for at, line in enumerate(block[:-1].split(b"\n"), number):
-            try:
-                text = line.decode().removesuffix("\r")
-                why = "" if self.layout.is_blank(text) else self._fault(text)
-            except UnicodeDecodeError:
-                text, why = "?", NOT_UTF_8
-            except csv.Error:
-                why = "a quote is not closed, or not followed by a separator"
-            if why:
-                self.bad.note(at, why)
-            elif not self.layout.is_blank(text):
-                good.append(line + b"\n")
-                lines.append(at)
-        return b"".join(good), np.array(lines, np.int64)
-
-    def _fault(self, line: str) -> str:
-        """Return the fault of a row in words, "" if it has none."""
-        cells = [cell.strip(" \t") for cell in split_line(line, self.layout.separator)]
-        if len(cells) != self.layout.width:
-            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
-        for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
-            if not cells[at].strip():
+    def cell_fault(self, cells: Sequence[str]) -> str:
+        """Return the fault of a row, "" if it has none."""
+        for cell, (name, kind) in zip(cells, self.kinds.items(), strict=True):
+            if not cell.strip():
                 return f"{name} is missing"
-            if kind is not None and not NUMBER.fullmatch(cells[at]):
-                return f"{name} is {quote_word(cells[at])}, not a number"
-            if kind is not None and not np.isfinite(float(cells[at])):
-                return f"{name} is {cells[at]}, not finite"
+            cell = cell.strip(" \t")
+            if kind is not None and not NUMBER.fullmatch(cell):
+                return f"{name} is {quote_word(cell)}, not a number"
+            if kind is not None and not np.isfinite(float(cell)):
+                return f"{name} is {cell}, not finite"
         return ""
-
-    def _numbers(self, block: bytes, text: bytes, number: int) -> np.ndarray:
-        """Return the number of the line of each row of a block; `text` is the same block after
-        `TextLayout.cut`.
-        """
-        count = text.count(b"\n") - len(EMPTY.findall(text))
-        if count == block.count(b"\n"):
-            return np.arange(number, number + count)
-        lines = enumerate(lines_of(block), number)
-        return np.array([at for at, line in lines if not self.layout.is_blank(line)], np.int64)

@@ -1,0 +1,39 @@
+"""The options of reading samples, whatever they stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tux.arrays.ids import Ids
+from tux.io.samples.labels import Classes
+from tux.io.source.text import OnBadRow
+
+SampleForm = Literal["svm", "table", "npz"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleOptions:
+    """The options of `tux.io.samples.samples.read_samples`, which explains them."""
+
+    form: SampleForm | None = None
+    label: str | None = None
+    weight: str | None = None
+    labels: str | os.PathLike[str] | None = None
+    against: Mapping[str, Ids] | None = None
+    unknown: Literal["new", "skip"] = "new"
+    classes: Classes | None = None
+    on_bad_row: OnBadRow = "stop"
+    require_labels: bool = True
+    numeric: bool = False
+    multiclass: bool = False
+    hash_bits: int = 0
+    apart: np.ndarray | None = None  # (n,) labels that do not stand beside the features
+
+    def known_features(self, column: str) -> Ids | None:
+        """Return the features, called `column`, of other samples, such as those of training."""
+        return (self.against or {}).get(column)
