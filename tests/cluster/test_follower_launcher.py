@@ -10,11 +10,12 @@ import pytest
 from support.machines.members import job_in
 
 from tux.base.errors import Interrupted, PeerLost, ProgramError, Refused, StartsAgain, TuxError
-from tux.cluster.job import follower_launcher, local_workers
+from tux.cluster.job import follower_launcher, local_processes
+from tux.cluster.job.failures import failure_of, leave_failure
 from tux.cluster.job.follower_launcher import FollowerLauncher
 from tux.cluster.job.job import Job
 from tux.cluster.job.local_workers import LocalWorkers
-from tux.cluster.job.worker_process import ending_error, failure_of, leave_failure
+from tux.cluster.rendezvous.member import ending_error
 from tux.cluster.transport.control import Bye, Welcome, as_failure
 
 
@@ -22,7 +23,7 @@ class EndedProcess:
     """A process that has ended."""
 
     def __init__(self, code):
-        self.returncode = code
+        self.returncode, self.pid = code, 0
 
     def poll(self):
         return self.returncode
@@ -111,7 +112,7 @@ def test_without_restarts_a_lost_worker_ends_this_machine(machine):
 
 
 def test_a_worker_that_is_stopped_for_long_is_lost(machine, monkeypatch):
-    monkeypatch.setattr(local_workers, "SILENCE", 0.0)
+    monkeypatch.setattr(local_processes, "SILENCE", 0.0)
     follower, asked, warned = machine([(0, 0), (0, 0)])
     with follower:
         sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -164,7 +165,7 @@ def test_reasons_of_an_older_incarnation_are_removed(tmp_path):
         def no_process(*argv, **options):
             raise FileNotFoundError
 
-        patched.setattr("tux.cluster.job.local_workers.subprocess.Popen", no_process)
+        patched.setattr("tux.cluster.job.local_processes.subprocess.Popen", no_process)
         workers.start()
-    workers.end()
+    workers.end(0.0)
     assert failure_of(tmp_path, 1) is None and failure_of(tmp_path, 2) is not None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from queue import Empty
 from types import SimpleNamespace
 
@@ -152,11 +153,10 @@ def test_ctrl_c_while_workers_are_ended_to_be_started_again_is_heard(tmp_path):
     workers.processes = {0: Slow(log, 0)}
     closing = SimpleNamespace(
         _over=False,
-        _addresses=[],
         _checkpointing=None,
+        _pausing=ExitStack(),
         job=SimpleNamespace(workers=0),
-        ranks=(),
-        end=workers.end,
+        here=workers,
         socket_thread=SimpleNamespace(close=log.append),
     )
     restore = handle_ending()

@@ -17,7 +17,7 @@ from tux.cluster.job.job import Job
 from tux.cluster.job.launcher import Launcher
 from tux.cluster.rendezvous import answering, joining
 from tux.cluster.rendezvous.answering import Answers, AnswerThread
-from tux.cluster.rendezvous.meeting import Meeting
+from tux.cluster.rendezvous.meeting import Meeting, meeting_number
 from tux.cluster.rendezvous.place import Place
 from tux.cluster.transport import heartbeat
 from tux.cluster.transport.control import Bye, Failure, Join, NotYet, ReadWhole, Welcome
@@ -43,7 +43,7 @@ def machine0():
             lambda message: False,
             partners=[],
             largest=SMALL,
-            outside=lambda frames: Launcher._outside(launcher, frames),
+            outside=lambda frames: Launcher._answer_outsider(launcher, frames),
         )
         launcher.socket_thread.start()
         threads.append(launcher.socket_thread)
@@ -244,7 +244,7 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
     monkeypatch.setattr(answering, "WORKING_SECONDS", 0.0)
     answers = AnswerThread("tcp://127.0.0.1:*", secret)
     place = answers._sockets.endpoint
-    answers._answers = {joining.number(secret or place.encode(), b""): NotYet()}
+    answers._answers = {meeting_number(secret or place.encode(), b""): NotYet()}
     addresses = {"launcher": place, "listen": "tcp://127.0.0.1:*", "secret": secret}
     asking = job_in("unused", nonce=b"old", rejoin=SOON, deadline=SOON, **addresses)
     heard = []
@@ -387,7 +387,7 @@ def test_a_machine_that_wants_to_load_when_there_are_workers_reads_all(
         traits={},
         deadline=SOON,
     )
-    assert meeting.meeting not in (job.meeting, job.number) and meeting.training == job.meeting
+    assert meeting.meeting not in (job.meeting, job.number) and meeting.other_meeting == job.meeting
     with pytest.raises(MustReadWhole):
         joining.ask(meeting)
     assert launcher.reactor.refused == 0

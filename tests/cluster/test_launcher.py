@@ -6,7 +6,7 @@ import pytest
 from support.messages import message
 
 from tux.base.errors import DeadlinePassed
-from tux.cluster.job.launcher import LOOK, Launcher
+from tux.cluster.job.leader import LOOK, Leader
 from tux.cluster.transport.heartbeat import Heartbeat
 
 
@@ -22,12 +22,10 @@ def test_a_launcher_waits_while_a_worker_loads_or_computes(busy):
 
     launcher = SimpleNamespace(
         _refusals=SimpleNamespace(warn=lambda beat: None),
-        _own_beat=lambda: None,
         socket_thread=SimpleNamespace(receive=receive, reactor=SimpleNamespace(heartbeat=life)),
-        any_ended=lambda: False,
-        check=lambda: None,
+        here=SimpleNamespace(role="worker"),
         _look_around=lambda: None,
     )
     with pytest.raises(DeadlinePassed, match=message("waited-s-for-and-no-2", "5", "epoch 3")):
-        Launcher._receive(launcher, 5.0, "epoch 3")
+        Leader._receive(launcher, 5.0, "epoch 3")
     assert len(looks) == pytest.approx(busy + 5.0 / LOOK, abs=1)

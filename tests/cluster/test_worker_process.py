@@ -12,8 +12,9 @@ from tux.base.errors import PeerLost, Refused
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.shard import Digest
 from tux.cluster.checkpoint.worker_files import WorkerFiles
+from tux.cluster.job.failures import failure_of, leave_failure
 from tux.cluster.job.job import Job
-from tux.cluster.job.worker_process import Peer, failure_of, leave_failure
+from tux.cluster.job.worker_process import Peer
 from tux.cluster.transport.control import Beat, Bye, Go, Keep, Pass, as_failure, pack, pack_beat
 from tux.messages.message import BadMessage, Kind, Message
 
@@ -61,10 +62,10 @@ def test_a_launcher_that_never_answers_is_lost_as_soon_as_one_that_falls_silent(
     tmp_path, monkeypatch
 ):
     """It was killed when it had taken this machine: neither a state nor a word comes from it."""
-    monkeypatch.setattr("tux.cluster.job.worker_process.HEARTBEAT", 0.01)
-    monkeypatch.setattr("tux.cluster.job.worker_process.SILENCE", 0.02)
+    monkeypatch.setattr("tux.cluster.transport.heartbeat.HEARTBEAT", 0.01)
+    monkeypatch.setattr("tux.cluster.transport.heartbeat.SILENCE", 0.02)
     job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=600.0)
-    peer = Peer(tmp_path, 0, job)
+    peer = Peer(tmp_path, 1, job)
     try:
         for wait in (
             peer._meet,
@@ -138,7 +139,7 @@ def test_workers_find_each_others_losses_and_silence(peer):
 
 
 def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
-    peer.job = msgspec.structs.replace(peer.job, launcher_here=False)
+    assert peer.job.near(1) == range(1, 2), "worker 0 alone is of the launcher's machine"
     life = peer.socket_thread.reactor.heartbeat
     life.heard[1] = 0.0
     arrives(peer, pack_beat(Beat(paused=True), 0, 2, 0))
@@ -151,10 +152,10 @@ def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
 
 def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch):
     """It may be stopped before it has given a sign of life."""
-    monkeypatch.setattr("tux.cluster.job.worker_process.HEARTBEAT", 0.01)
-    monkeypatch.setattr("tux.cluster.job.worker_process.SILENCE", 0.02)
+    monkeypatch.setattr("tux.cluster.transport.heartbeat.HEARTBEAT", 0.01)
+    monkeypatch.setattr("tux.cluster.transport.heartbeat.STARTING", 0.02)
     stopped = [True] * 9 + [False] * 9
-    monkeypatch.setattr("tux.cluster.job.worker_process.is_stopped", lambda process: stopped.pop(0))
+    monkeypatch.setattr("tux.cluster.rendezvous.member.is_stopped", lambda process: stopped.pop(0))
     peer = Peer(tmp_path, 0, job_in(tmp_path, launcher="tcp://127.0.0.1:9"))
     try:
         with pytest.raises(PeerLost, match=message("machine-0-at-has-been")):

@@ -19,9 +19,9 @@ from support.programs.tiny_ratings import RATINGS
 from tux.apps.mf.mf import MF
 from tux.base.errors import PeerLost
 from tux.cli.main import main
+from tux.cluster.job import local_processes
 from tux.inputs import serial_reason
 from tux.options.options import RunOptions
-from tux.parallel_load.process import local_loaders
 from tux.run_folder.folder import Incarnation, read_metrics, read_run
 from tux.runs.session import resume, run
 
@@ -121,7 +121,7 @@ def test_after_the_last_restart_it_is_said_that_none_is_left(here):
 
 @pytest.mark.long
 def test_a_loader_that_is_stopped_is_lost(here, monkeypatch):
-    monkeypatch.setattr(local_loaders, "SILENCE", 0.5)
+    monkeypatch.setattr(local_processes, "SILENCE", 0.5)
     watch = Striking(signal.SIGSTOP)
     train("stopped", watch, restarts=1)
     is_the_same("stopped", "whole")

@@ -17,7 +17,7 @@ from tux.cluster.transport.socket_thread import SocketThread
 from tux.messages.message import BadMessage, Kind
 from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.transfer import PIECE, WINDOW
-from tux.parallel_load.process.loader_member import FarMailbox, Member, explain_error
+from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
 
 SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
 
@@ -89,7 +89,7 @@ def test_messages_of_any_size_arrive_in_their_rounds(tmp_path, n, each):
         folder.mkdir()
 
     def load(number):
-        with Member(meeting(tmp_path, number, n, each), folders[number], number) as member:
+        with LoadingMember(meeting(tmp_path, number, n, each), folders[number], number) as member:
             member.has_read()
             done[number] = FarMailbox(member).carry(rounds(number, n))
 
@@ -111,19 +111,19 @@ def test_a_loader_whose_launcher_is_gone_has_lost_it(tmp_path, monkeypatch):
     monkeypatch.setattr(heartbeat, "SILENCE", 1.0)
     asks = meeting(tmp_path, 1, 2, 1, launcher="tcp://127.0.0.1:9", deadline=1e6)
     with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for 1 s"):
-        with Member(asks, tmp_path, 1):
+        with LoadingMember(asks, tmp_path, 1):
             pass
 
 
 def test_what_another_machine_tells_is_refused_by_the_name_of_its_loader(tmp_path):
-    member = Member(meeting(tmp_path, 0, 4, 2), tmp_path, 0)
+    member = LoadingMember(meeting(tmp_path, 0, 4, 2), tmp_path, 0)
     try:
         box = FarMailbox(member)
         far = box._refusal_error(4, BadColumns(3, "an array is missing"))
         damaged = box._damage_error(4, 3, ValueError("an array of '|O8'"))
         near = box._refusal_error(4, BadColumns(1, "an array is missing"))
     finally:
-        member.thread.close(0.0)
+        member.socket_thread.close(0.0)
     begins = "a PIECE message of loader 3 was refused: in round 4, "
     assert isinstance(far, BadMessage) and isinstance(damaged, BadMessage)
     assert far.what == f"{begins}an array is missing" and far.where.startswith("loader 3 on ")

@@ -18,13 +18,14 @@ from tux.base.errors import (
     Refused,
     StartsAgain,
 )
+from tux.cluster.job import local_processes
 from tux.cluster.rendezvous import joining
 from tux.cluster.rendezvous.attendance import MachineLeft
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.rendezvous.place import Place
 from tux.cluster.transport.control import Bye, Failure, Join, ReadWhole, Welcome
 from tux.cluster.transport.refusals import Refusals
-from tux.parallel_load.process import loading_launcher, local_loaders
+from tux.parallel_load.process import loading_launcher
 from tux.parallel_load.process.loader_member import early_end_error
 from tux.parallel_load.process.loader_process import job_folder
 from tux.parallel_load.process.loading_again import Losses
@@ -80,8 +81,8 @@ def launcher():
     """Return a launcher of a run's second meeting, for one that has only heads for questions."""
     heard = []
     return SimpleNamespace(
-        meeting=SimpleNamespace(nonce=b"two"),
-        thread=SimpleNamespace(inbox=SimpleNamespace(put=heard.append)),
+        job=SimpleNamespace(nonce=b"two"),
+        socket_thread=SimpleNamespace(inbox=SimpleNamespace(put=heard.append)),
         heard=heard,
         _nonces=[b"one", b"two"],
         _over=None,
@@ -112,15 +113,15 @@ def test_a_machine_that_ends_before_it_has_joined_does_not_end_the_others():
     sockets = SimpleNamespace(send_once=lambda address, frames: answered.append(address))
     own = SimpleNamespace(sockets=sockets, refused=0, last_refused="")
     launcher = SimpleNamespace(
-        meeting=meeting,
-        thread=SimpleNamespace(reactor=own),
+        job=meeting,
+        socket_thread=SimpleNamespace(reactor=own),
         _refusals=Refusals(warned.append),
         _asked_for_job=None,
     )
     join = Join("tcp://there", lost="machine 1 has ended: no such file", leaves=True)
     for _ in range(2):
         assert LoadingLauncher._answer_outsider(
-            launcher, joining.encode_control(join, meeting.training)
+            launcher, joining.encode_control(join, meeting.other_meeting)
         )
     launcher._refusals.warn(own)
     (text,) = warned
@@ -139,7 +140,7 @@ class Losing(LoadingLauncher):
     """A launcher whose loader is lost at once. What it tells at its end is in ``told``."""
 
     def __init__(self, closes):
-        self.told, self.thread, self._over = [], self, None
+        self.told, self.socket_thread, self._over = [], self, None
         self.wait_until_closed = lambda seconds: closes
         self.naming_hosts = nullcontext
 
@@ -214,7 +215,7 @@ def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
 @pytest.mark.long
 @pytest.mark.parametrize("stopped", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, monkeypatch):
-    monkeypatch.setattr(local_loaders, "SILENCE", 1.0)
+    monkeypatch.setattr(local_processes, "SILENCE", 1.0)
     path = lines(tmp_path)
     order(path, "stop", stopped)
     machines = start(tmp_path, port, path)

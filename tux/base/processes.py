@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import threading
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +46,22 @@ def this_process() -> Process:
 def is_stopped(process: int) -> bool:
     """Return whether a process is stopped by a signal, where this can be found out (Linux)."""
     return _state(process) in ("T", "t")
+
+
+def watch_parent(folder: Path, parent: int) -> None:
+    """End this process, and remove a folder, when its parent has died without saying so; at once
+    if that was long ago.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(4)
+
+    if os.getppid() != parent:
+        watch()
+    threading.Thread(target=watch, name="tux parent", daemon=True).start()
 
 
 def is_alive(process: int) -> bool:

@@ -16,15 +16,19 @@ from tux.base.errors import DeadlinePassed, PeerLost, StartsAgain, TuxError
 from tux.base.signals import check_ending, ignore_ending
 from tux.cluster.job import job_folder
 from tux.cluster.job.job import Job
-from tux.cluster.job.local_workers import LocalWorkers, crash_advice, how_ended
-from tux.cluster.rendezvous.joining import ask, ask_again, join_job, leave
+from tux.cluster.job.local_processes import LEAVING_SECONDS
+from tux.cluster.job.local_workers import LocalWorkers
+from tux.cluster.rendezvous.joining import ask, ask_again, leave
 from tux.cluster.transport.control import Welcome
 
 
 class FollowerLauncher(LocalWorkers):
     """The workers of a machine other than the first; the launcher of machine 0 leads them. As a
-    context: entering starts them, leaving ends them and removes the job's folder.
+    context: entering starts them, leaving ends them and removes the job's folder. Ctrl-Z stops this
+    process alone: the launcher of machine 0 would treat stopped workers as lost.
     """
+
+    if_lost = if_stopped = "see what machine 0 says"
 
     def __init__(
         self,
@@ -35,10 +39,11 @@ class FollowerLauncher(LocalWorkers):
         phase: Callable[[str], None] = lambda name: None,
     ) -> None:
         super().__init__(job, folder, ranks)
+        self.host = gethostname()
         self._warn, self._phase = warn, phase
 
     def __enter__(self) -> Self:
-        self._phase(f"wait for machine 0 at {self.job.launcher.removeprefix('tcp://')}")
+        self._phase(f"wait for machine 0 at {self.job.place_of_launcher}")
         try:
             self._join(ask(self.job, self.job.rejoin if self.job.restarts else 0.0))
         except BaseException as error:
@@ -52,18 +57,15 @@ class FollowerLauncher(LocalWorkers):
         with ignore_ending():
             if isinstance(error, KeyboardInterrupt) and self.processes:
                 machine = self.ranks[0] // len(self.ranks)
-                leave(self.job, f"machine {machine} ({gethostname()}) was ended there by the user")
-            self.end()
+                leave(self.job, f"machine {machine} ({self.host}) was ended there by the user")
+            self.end(LEAVING_SECONDS)
             job_folder.remove(self.folder)
 
     def _join(self, welcome: Welcome) -> None:
         """Start the workers of an incarnation."""
-        self.job = join_job(self.job, welcome)
+        self.job = self.job.join(welcome)
         self.job.write(self.folder)
         self.start()
-
-    def pause(self) -> None:
-        """Do nothing: the launcher of machine 0 would treat stopped workers as lost."""
 
     def wait(self) -> None:
         """Wait until all have left. Raise the error of the first that failed, when the others
@@ -82,7 +84,7 @@ class FollowerLauncher(LocalWorkers):
         """End the workers, and start those of the next incarnation when machine 0 does so."""
         self._warn(f"{error.what}; this machine joins again")
         self._phase("wait for machine 0 to start all workers again")
-        self.end(patience=0.0)
+        self.end(0.0)
         self._join(ask_again(self.job, error.what))
         self._phase("train with machine 0")
 
@@ -100,13 +102,9 @@ class FollowerLauncher(LocalWorkers):
         self.check_left()
 
     def check_left(self) -> None:
-        """Raise the error of a process that has ended; PeerLost with its exit code where it has not
-        left one.
+        """Raise the error of a process that has ended before its time; PeerLost with its exit code
+        where it has not left one.
         """
         for rank, process in self.processes.items():
             if process.poll():
-                self.raise_reason(rank)
-                raise PeerLost(
-                    f"worker {rank} on {gethostname()} {how_ended(process.returncode)}",
-                    do=crash_advice(process.returncode) or "see what machine 0 says",
-                )
+                raise self.error_of(rank)

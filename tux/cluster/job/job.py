@@ -14,30 +14,21 @@ from tux.checkpoint.saved import SavedState
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
-from tux.cluster.rendezvous import joining
-from tux.cluster.rendezvous.place import REJOIN
+from tux.cluster.rendezvous.meeting import Rendezvous
+from tux.cluster.transport.control import Welcome
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
 from tux.program import sources
 
-STARTING = 120.0
-"""Seconds that workers of this machine may take to start in which none of them works."""
 
-
-class Job(msgspec.Struct, dict=True, kw_only=True):
+class Job(Rendezvous, dict=True, kw_only=True):
     """The facts that a worker must know: `job.json` in the job's folder."""
 
-    nonce: bytes  # drawn by machine 0 at each start; b"": machine 0 has to be asked for it
     graph: str  # folder of the parts
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
-    traits: dict[str, str]  # the same on all machines
-    workers: int
-    launcher: str  # its address
-    listen: str  # where workers of this machine listen; "{}" stands for the rank
-    secret: bytes | None  # None: plaintext
     seed: int
     slack: int
     racing: bool = False
@@ -47,18 +38,13 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     every: int
     patience: int
     keep_best: bool  # the model is that of the best epoch, not of the last
-    deadline: float  # seconds that a wait may take
     threads: int = 1  # of each worker on this machine
-    # True if the launcher is a process of this machine, the parent of its workers
-    launcher_here: bool = True
     # lists that no stage uses are "spooled" to `list_file`, "sent" to the launcher of machine 0
     # too, or dropped ("")
     lists: str = ""
     lists_folder: str = ""  # on machine 0, where lists are a part of the states that are kept
-    workers_here: int = 1  # of this machine
     checkpoint_every: CheckpointInterval | None = None
     restarts: int = 0  # how often all workers are started again when one is lost
-    rejoin: float = REJOIN  # seconds in which another machine must have joined again
     # the workers' files, by rank, of the checkpoint that it goes on from; without a path: it is the
     # launcher's, which sends it
     resume: list[SavedState] = []
@@ -72,30 +58,18 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         """Write the job into a folder."""
         (folder / "job.json").write_bytes(msgspec.json.encode(self))
 
-    @cached_property
-    def number(self) -> int:
-        """The 64 bits that every frame carries."""
-        return joining.number(self._common_bytes, self.nonce)
+    def welcome(self) -> Welcome:
+        """Make the answer of the launcher of machine 0 to a machine that joins."""
+        return Welcome(self.nonce, [each.digest for each in self.resume])
 
-    @property
-    def meeting(self) -> int:
-        """The number under which other machines ask for the nonce."""
-        return joining.number(self._common_bytes, b"")
-
-    @property
-    def loading(self) -> int:
-        """The number under which other machines ask to load their shares of the data."""
-        return joining.number(self._common_bytes, b"", loading=True)
-
-    @property
-    def again(self) -> str:
-        """The word for what is done after a loss, in messages."""
-        return "started the workers again"
-
-    @property
-    def _common_bytes(self) -> bytes:
-        """The bytes that all machines of the job know."""
-        return self.secret or self.launcher.encode()
+    def join(self, answer: Welcome) -> Job:
+        """Make the job of a machine that machine 0 has welcomed. The launcher has the files of the
+        states from which it goes on.
+        """
+        resume = [SavedState("", digest) for digest in answer.resume]
+        if len(resume) != self.workers:  # none, or of other numbers of workers, which Hello tells
+            resume = []
+        return msgspec.structs.replace(self, nonce=answer.nonce, resume=resume)
 
     @cached_property
     def source(self) -> sources.Source:

@@ -1,9 +1,8 @@
 """The launcher of one incarnation of a job: leads the workers of all machines through their epochs,
 and brings back records and the model.
 
-It is the job's member number `workers`, connected to all. Whatever happens to it or to a worker, no
-process, socket file or folder is left: workers whose launcher is gone end by themselves, and the
-launcher ends the others when one is lost.
+Whatever happens to it or to a worker, no process, socket file or folder is left: workers whose
+launcher is gone end by themselves, and the launcher ends the others when one is lost.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tux.base.errors import DeadlinePassed, PeerLost
-from tux.base.signals import check_ending, ignore_ending, note_ending
+from tux.base.errors import PeerLost
+from tux.base.signals import check_ending, handle_pause, ignore_ending, note_ending
 from tux.checkpoint.saved import epoch_in, segments_in
 from tux.checkpoint.segments import ListSegment
 from tux.checkpoint.spool import SpooledLists
@@ -24,17 +24,16 @@ from tux.cluster.checkpoint.remote_files import RemoteFiles
 from tux.cluster.checkpoint.worker_marks import DISK_SECONDS
 from tux.cluster.job.ending import LauncherEnding
 from tux.cluster.job.job import Job
+from tux.cluster.job.leader import Leader
+from tux.cluster.job.local_processes import LEAVING_SECONDS
 from tux.cluster.job.local_workers import LocalWorkers
 from tux.cluster.rendezvous import joining
-from tux.cluster.rendezvous.attendance import Attendance
-from tux.cluster.rendezvous.joining import welcome
 from tux.cluster.transport.control import (
     At,
     Bye,
     Control,
     End,
     Failure,
-    Go,
     Hello,
     Join,
     MarkPassed,
@@ -46,14 +45,9 @@ from tux.cluster.transport.control import (
     Until,
     WorkSample,
     as_error,
-    beat_in,
     control_in,
     epoch_of,
-    pack,
 )
-from tux.cluster.transport.heartbeat import Deadline
-from tux.cluster.transport.refusals import Refusals
-from tux.cluster.transport.socket_thread import SocketThread
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merge_records
 from tux.engine.timeline import Sample
@@ -61,16 +55,14 @@ from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_parts
 from tux.messages.message import BadMessage, Kind, Message, checking
 
-LOOK = 0.2
-"""Seconds between two looks at the worker processes, while the launcher waits for a message."""
 
-LONGER = "all wait for a message; if the network is slow, give it longer: --timeout SECONDS"
-
-
-class Launcher(LocalWorkers):
+class Launcher(Leader):
     """The workers of the first or only machine, and the leader of the workers of all machines.
     `worker` gets the model.
     """
+
+    job: Job
+    here: LocalWorkers
 
     def __init__(
         self,
@@ -82,17 +74,14 @@ class Launcher(LocalWorkers):
         warn: Callable[[str], None] = lambda text: None,
         keeper: Keeper | None = None,
     ) -> None:
-        super().__init__(job, folder, ranks)
+        super().__init__(job, LocalWorkers(job, folder, ranks), phase, warn)
         self._checkpointing = None
         if keeper and job.checkpoint_every:
             remote = {*range(job.workers)} - {*ranks}
             self._checkpointing = Checkpointing(
                 job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
             )
-        self._phase = phase
-        self._attendance = Attendance(job.workers, ranks, job.traits, job.launcher)
         self._earlier: dict[int, list[ListSegment]] = {}  # lists before this start, by worker
-        self._refusals = Refusals(warn)
         self.worker, self._model = worker, ModelReceiver(worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self.has_model = True
@@ -100,28 +89,13 @@ class Launcher(LocalWorkers):
         self._tell: Callable[[], None] = lambda: None
         self._sampled: Callable[[int, Sample], None] = lambda rank, sample: None
         self._trains, self._over, self._ending = False, False, LauncherEnding(job.workers)
-        self.socket_thread: SocketThread = SocketThread(
-            job.workers,
-            [""] * job.workers + [job.launcher],
-            job.number,
-            self._handle,
-            partners=range(job.workers),
-            secret=job.secret,
-            foreign=lambda message: self._attendance.answer_foreign(self.socket_thread, message),
-            outside=self._outside,
-        )
+        self._saw_end = False  # of a worker process, at the last look
+        self._pausing = ExitStack()
         self._files = RemoteFiles(job, ranks, self._checkpointing, self.socket_thread.send)
 
     # ---- in the socket thread
 
-    def _handle(self, message: Message) -> bool:
-        """Take heartbeats; every other message is left to `epochs`."""
-        if message.kind is not Kind.BEAT:
-            return False
-        self._refusals.note(message.source, beat_in(message))
-        return True
-
-    def _outside(self, frames: list[Any]) -> bool:
+    def _answer_outsider(self, frames: list[Any]) -> bool:
         """Answer frames that are not of this job, if they are the command of another machine, which
         asks for the nonce; return whether they are. If it has lost workers of this incarnation, all
         are lost; if it ends before it has joined, the user is told.
@@ -141,7 +115,7 @@ class Launcher(LocalWorkers):
         answer = (
             Bye("its job has all workers already")
             if self._attendance.is_complete
-            else welcome(self.job)
+            else self.job.welcome()
         )
         joining.answer(sockets, join, answer, self.job.meeting)
         return True
@@ -151,28 +125,18 @@ class Launcher(LocalWorkers):
     def start(self) -> None:
         """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused
         or DeadlinePassed if they don't.
-
-        Workers of this machine are watched, so the wait for them may be long. The wait for workers
-        of other machines begins when all of this one are there, begins anew with each that comes,
-        and ends when none has worked for the job's deadline.
         """
-        super().start()
+        self._pausing.enter_context(handle_pause(self.pause, self.resume))
+        self.here.start()
         self.socket_thread.start()
-        attendance = self._attendance
-        while not attendance.is_complete:
-            message = attendance.receive(self._receive, self.job.deadline, self._phase)
-            hello = control_in(message)
-            if isinstance(hello, Hello):
-                attendance.note_hello(message.source, hello, self._addresses)
-                if not hello.ready:
-                    self._files.give(message)
-            elif message.kind is Kind.TAKEN:
-                self._files.send_next_piece(message)
+        self._meet()
 
-    @property
-    def _addresses(self) -> list[str]:
-        """The workers' addresses by rank ("" if unknown), then the launcher's own."""
-        return self.socket_thread.addresses
+    def _handle_early(self, message: Message, control: Control | None) -> None:
+        """Send the state from which a worker goes on to one that lacks it."""
+        if isinstance(control, Hello) and not control.ready:
+            self._files.give(message)
+        elif message.kind is Kind.TAKEN:
+            self._files.send_next_piece(message)
 
     # ---- epochs
 
@@ -192,7 +156,7 @@ class Launcher(LocalWorkers):
         """Yield the records of the job's epochs, all workers' in one, then put the model into
         `worker`. The arguments are those of the job.
         """
-        self._tell_all(Go(self._addresses[: self.job.workers]))
+        self._send_addresses()
         if self._checkpointing:
             self._checkpointing.start(time.monotonic())
         first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
@@ -262,29 +226,17 @@ class Launcher(LocalWorkers):
         """Return the lists that no stage uses, of all workers, if there are any and they are
         wanted.
         """
-        return self.job.all_lists(self._earlier, self.ranks[0])
+        return self.job.all_lists(self._earlier, self.here.ranks[0])
 
     def edges(self) -> Pieces:
         """Return the edges trained on, which are read when they are asked for; none where other
         machines have some of them.
         """
-        if len(self.ranks) < self.job.workers:
+        if len(self.here.ranks) < self.job.workers:
             return ()
         return edges_of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
 
-    # ---- pause and end
-
-    def pause(self) -> None:
-        """Stop the workers of this machine; those of others are warned that they will hear nothing
-        for a while.
-        """
-        self.socket_thread.pause()
-        super().pause()
-
-    def resume(self) -> None:
-        """Let the workers go on."""
-        super().resume()
-        self.socket_thread.resume()
+    # ---- end
 
     def close(
         self,
@@ -292,7 +244,7 @@ class Launcher(LocalWorkers):
         *,
         again: bool = False,
         interrupted: bool = False,
-        patience: float = 2.0,
+        patience: float = LEAVING_SECONDS,
     ) -> None:
         """Say goodbye to the workers that have said hello, and end all. `why`: before its time;
         `again`: they are started again; `interrupted`: the user has ended the job.
@@ -301,14 +253,15 @@ class Launcher(LocalWorkers):
             return
         with note_ending() if again else ignore_ending():
             self._over = True
-            met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
+            met = [rank for rank in range(self.job.workers) if self.socket_thread.addresses[rank]]
             for rank in met:
                 self._say(Bye(why, again, interrupted), rank)
-            self.end(met, patience)
+            self._pausing.close()
+            self.here.end(patience, met)
             if self._checkpointing:
                 self._checkpointing.end(patience)
             # workers on another machine may not have it yet
-            self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
+            self.socket_thread.close(0.5 if len(self.here.ranks) < self.job.workers else 0)
 
     def wait_for_disk(self) -> bool:
         """Wait for the disk; return whether nothing of a checkpoint is being written any more."""
@@ -316,10 +269,24 @@ class Launcher(LocalWorkers):
 
     # ---- messages
 
-    def _say(self, control: Control, rank: int) -> None:
-        self.socket_thread.send(pack(control, self.job.workers, rank))
+    def _receive(self, seconds: float, waiting_for: str) -> Message:
+        """Receive the next message; raise the error of a worker that fails."""
+        self._saw_end = False
+        message = super()._receive(seconds, waiting_for)
+        self._look_at_run()
+        self.here.check_folders()
+        if isinstance(failure := control_in(message), Failure):
+            raise as_error(failure)
+        return message
 
     def _look_around(self) -> None:
+        """Look, where no message has come, at the run and at the processes of this machine."""
+        self._look_at_run()
+        before, self._saw_end = self._saw_end, self.here.any_ended()
+        if before or not self._saw_end:  # the last message of one that has ended is here soon
+            self.here.check()
+
+    def _look_at_run(self) -> None:
         """Check two things that no message tells: whether a checkpoint has become whole, and
         whether the user has asked to end. Then the workers end, or KeyboardInterrupt if none trains
         yet.
@@ -334,38 +301,3 @@ class Launcher(LocalWorkers):
         self._ending.asked = True
         self._tell_all(End())
         self._tell()
-
-    def _tell_all(self, control: Control) -> None:
-        for rank in range(self.job.workers):
-            self._say(control, rank)
-
-    def _receive(self, seconds: float, waiting_for: str) -> Message:
-        """Receive the next message; PeerLost as soon as a worker process ends, the error of a
-        worker that fails.
-
-        DeadlinePassed after `seconds` in which no worker has worked; the time that this process was
-        stopped does not count.
-        """
-        ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
-        while True:
-            self._refusals.warn(self.socket_thread.reactor)
-            try:
-                message = self.socket_thread.receive(LOOK, waiting_for)
-            except DeadlinePassed:
-                self._look_around()
-                before, ended = ended, self.any_ended()
-                if before or not ended:  # the last message of one that has ended is here soon
-                    self.check()
-                deadline.count_wait(LOOK)
-                if deadline.left <= 0:
-                    raise DeadlinePassed(
-                        f"waited {seconds:.0f} s for {waiting_for}, and no worker was at work",
-                        where="the launcher",
-                        do=LONGER,
-                    ) from None
-                continue
-            self._look_around()
-            self.check_folders()
-            if isinstance(failure := control_in(message), Failure):
-                raise as_error(failure)
-            return message

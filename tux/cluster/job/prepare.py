@@ -75,7 +75,6 @@ def prepare(
             traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
             workers=workers * machines,
             threads=threads,
-            launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
             workers_here=workers,
             **_state_fields(states),

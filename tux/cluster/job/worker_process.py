@@ -12,35 +12,27 @@ of the process. A worker whose launcher is gone ends by itself, and removes the 
 from __future__ import annotations
 
 import math
-import os
-import shutil
 import signal
-import socket
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
-from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, Refused, StartsAgain, TuxError
+from tux.base.errors import DeadlinePassed, Refused, TuxError
 from tux.base.parallel import use_threads
-from tux.base.processes import is_stopped
+from tux.base.processes import watch_parent
 from tux.checkpoint.saved import SavedState, load, save
 from tux.checkpoint.snapshot import State
 from tux.cluster.checkpoint.worker_files import WorkerFiles
 from tux.cluster.checkpoint.worker_marks import WorkerMarks, copy_if_small
-from tux.cluster.job.job import STARTING, Job
+from tux.cluster.job.failures import leave_failure
+from tux.cluster.job.job import Job
+from tux.cluster.rendezvous.member import Member, ending_error
 from tux.cluster.transport.control import (
-    Beat,
     Bye,
     Control,
     End,
-    Failure,
     Go,
-    Hello,
     Keep,
     Pass,
     Record,
@@ -48,12 +40,9 @@ from tux.cluster.transport.control import (
     Until,
     WorkSample,
     as_failure,
-    beat_in,
     control_in,
     pack,
 )
-from tux.cluster.transport.heartbeat import HEARTBEAT, SILENCE
-from tux.cluster.transport.socket_thread import SocketThread
 from tux.engine.model import model_messages
 from tux.engine.training import Training
 from tux.engine.transport import Transport
@@ -63,40 +52,25 @@ from tux.messages.message import BadMessage, Kind, Message
 from tux.program import sources
 
 
-class Peer(Transport):
+class Peer(Member, Transport):
     """One worker of a job, from its first message to its last, and the transport of its worker."""
 
+    job: Job
+
     def __init__(self, folder: Path, rank: int, job: Job) -> None:
-        self.folder, self.rank, self.job = folder, rank, job
-        self.launcher = self.job.workers
+        self.folder = folder
         self.worker: Worker | None = None
         self.marks: WorkerMarks | None = None
         # messages of workers that have met all to this one, which has not; None once it has
         self._early: list[Message] | None = []
-        addresses = [""] * job.workers + [job.launcher]
-        addresses[rank] = job.listen.format(rank)
-        self._paused = self.over = False
+        self.over = False
         self.files = WorkerFiles(job, rank, lambda message: self.socket_thread.post(message))
-        self.socket_thread = SocketThread(
-            rank,
-            addresses,
-            job.number,
-            self._handle,
-            partners=[member for member in range(job.workers + 1) if member != rank],
-            secret=job.secret,
-            excused=self._is_excused,
-        )
+        super().__init__(job, rank, "worker")
 
-    def _handle(self, message: Message) -> bool:
-        """Handle a message in a round of the reactor: heartbeats end here, the server's messages at
-        the server; the rest is the worker's, but not before Go.
+    def _handle_data(self, message: Message) -> bool:
+        """Handle a message that is not about the job: the server's messages at the server; the rest
+        is the worker's, but not before Go.
         """
-        if message.kind is Kind.CONTROL:
-            return self._handle_control(message)
-        if message.kind is Kind.BEAT:
-            if message.source == self.launcher:
-                self._hear_launcher(beat_in(message))
-            return True
         if message.kind is Kind.MODEL_ROWS:
             raise BadMessage(message, "it is for the launcher")
         if message.kind in (Kind.PIECE, Kind.TAKEN):
@@ -110,19 +84,7 @@ class Peer(Transport):
         self._early.append(message)
         return True
 
-    def _hear_launcher(self, beat: Beat) -> None:
-        """Take a heartbeat of the launcher. After a pause, members that it has just continued may
-        be heard a little later.
-        """
-        if self._paused and not beat.paused:
-            self.socket_thread.reactor.heartbeat.forgive(time.monotonic())
-        self._paused = beat.paused
-
-    def _handle_control(self, message: Message) -> bool:
-        """Handle a control message; return True if the worker does not need it."""
-        control = control_in(message)
-        if message.source != self.launcher:
-            raise BadMessage(message, "the sender is not the launcher")
+    def _handle_control(self, message: Message, control: Control | None) -> bool:
         match control:
             case Bye():
                 self.over = True
@@ -138,21 +100,6 @@ class Peer(Transport):
                 for each in (message, *early):
                     self.socket_thread.inbox.put(each)
         return True
-
-    def _is_excused(self, member: int, seconds: float) -> bool:
-        """Return whether a member is silent because the user has stopped the launcher, by Ctrl-Z or
-        SIGSTOP; Ctrl-Z stops the workers of its machine too.
-
-        A launcher on another machine has sent a message before it, and is waited for no longer than
-        any wait may take.
-        """
-        if self.job.launcher_here:
-            return member == self.launcher and is_stopped(os.getppid())
-        return self._paused and seconds < self.job.deadline
-
-    def say(self, control: Control) -> None:
-        """Send a control message to the launcher."""
-        self.socket_thread.send(pack(control, self.rank, self.launcher))
 
     def send(self, message: Message) -> None:
         """Send a message to the member that it names."""
@@ -193,34 +140,25 @@ class Peer(Transport):
 
     def _from_launcher(self, waiting_for: str, seconds: float = math.inf) -> Message:
         """Receive the launcher's next message before training: a piece of a state, or that all are
-        ready. DeadlinePassed after `seconds`.
-
-        Once the launcher has heard Hello, it sends heartbeats, and decides how long the others are
-        waited for: this worker waits as long as the launcher lives. PeerLost where none comes: the
-        launcher died when it had taken this machine, or is that of a later incarnation, which does
-        not hear this worker.
+        ready. DeadlinePassed after `seconds`; PeerLost as `wait_for_launcher` says.
         """
-        where = f"worker {self.rank}"
-        silence = SILENCE if self.job.launcher.startswith("tcp://") else STARTING
-        left, waited = silence, 0.0
-        while True:
+        arrived: list[Message] = []
+        waited = 0.0
+
+        def wait(beat: float) -> bool:
+            nonlocal waited
             try:
-                return self.socket_thread.receive(HEARTBEAT, waiting_for)
-            except DeadlinePassed:
-                waited += HEARTBEAT
-                heard = self.launcher in self.socket_thread.reactor.heartbeat.heard
-                if not heard and not self._is_excused(self.launcher, waited):
-                    left -= HEARTBEAT
-                if left <= 0:
-                    address = self.job.launcher.removeprefix("tcp://")
-                    raise PeerLost(
-                        f"machine 0 at {address} has been silent for {silence:.0f} s",
-                        where=where,
-                        do="it died, hangs, or is cut off",
-                    ) from None
+                arrived.append(self.socket_thread.receive(beat, waiting_for))
+            except DeadlinePassed as passed:
+                waited += beat
                 if waited >= seconds:
-                    text = f"waited {waited:.0f} s for {waiting_for}"
-                    raise DeadlinePassed(text, where=where) from None
+                    passed.what = f"waited {waited:.0f} s for {waiting_for}"
+                    passed.where = f"worker {self.rank}"
+                    raise
+            return bool(arrived)
+
+        self.wait_for_launcher(wait)
+        return arrived[0]
 
     def run(self) -> None:
         """Run the worker: load, say hello, train when all are ready, send the rows of the masters,
@@ -231,7 +169,7 @@ class Peer(Transport):
         training = Training(worker)
         most = self._keep_states(training)
         worker.timeline.tell_to(lambda sample: self.say(WorkSample(sample)))
-        self._say_hello(ready=True)
+        self.say_hello()
         thread.meet(self._meet())
         for record in training.epochs(
             most, every=job.every, patience=job.patience, keep_best=job.keep_best
@@ -247,10 +185,6 @@ class Peer(Transport):
             while True:
                 self.receive()
 
-    def _say_hello(self, *, ready: bool) -> None:
-        where = socket.gethostname(), self.socket_thread.endpoint
-        self.say(Hello(self.job.traits, os.getpid(), *where, ready))
-
     def _state_before(self, saved: SavedState, part: str) -> State:
         """Return the state from which this worker goes on. Where the launcher has its file, ask for
         a copy, which takes space on the disk no longer than the state is used.
@@ -259,7 +193,7 @@ class Peer(Transport):
             return load(saved, part)
 
         def ask() -> None:
-            self._say_hello(ready=False)
+            self.say_hello(ready=False)
 
         def receive() -> Message:
             return self._unless_over(
@@ -301,55 +235,6 @@ class Peer(Transport):
         """Flush the file of lists, where the launcher finds it, or send the lists there."""
         if worker.spool and worker.spool.flush() and self.job.lists == "sent":
             self.files.send_lists(self.receive)
-
-
-def ending_error(bye: Bye) -> Refused | StartsAgain | Interrupted:
-    """Make the error of a job or an incarnation that the launcher has ended before its time."""
-    why = f"{': ' * bool(bye.why)}{bye.why}"
-    if bye.again:
-        return StartsAgain(f"machine 0 starts all workers again{why}")
-    kind = Interrupted if bye.interrupted else Refused
-    return kind(f"machine 0 ended the job{why}", do="see what it says there")
-
-
-def failure_of(folder: Path, rank: int) -> Failure | None:
-    """Read why a worker has failed, as it has left it in the job's folder."""
-    try:
-        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failure)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def leave_failure(folder: Path, rank: int, failure: Failure) -> None:
-    """Write down why this worker has failed, for the command that has started it. Several threads
-    may do so, of which one then ends the process: the file is whole all the same.
-    """
-    part = folder / f"failed-{rank}.{threading.get_ident()}.part"
-    with suppress(OSError):  # the folder is gone: then the command knows why
-        part.write_bytes(msgspec.json.encode(failure))
-        os.replace(part, folder / f"failed-{rank}.json")
-
-
-def forget_failure(folder: Path, rank: int) -> None:
-    """Remove the failure that a worker of an older incarnation has left."""
-    with suppress(OSError):
-        (folder / f"failed-{rank}.json").unlink()
-
-
-def watch_parent(folder: Path, launcher: int) -> None:
-    """End this process, and remove the job's folder, when its launcher has died without saying
-    so; at once if that was long ago.
-    """
-
-    def watch() -> None:
-        while os.getppid() == launcher:
-            time.sleep(0.5)
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(4)
-
-    if os.getppid() != launcher:
-        watch()
-    threading.Thread(target=watch, name="tux parent", daemon=True).start()
 
 
 def main() -> int:

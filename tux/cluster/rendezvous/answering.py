@@ -12,6 +12,7 @@ from collections.abc import Callable
 from tux.base.errors import Refused
 from tux.base.text import one_line
 from tux.cluster.rendezvous import joining
+from tux.cluster.rendezvous.meeting import meeting_number
 from tux.cluster.transport import heartbeat
 from tux.cluster.transport.control import Bye, Control, Join, NotYet, ReadWhole
 from tux.cluster.transport.refusals import AGAIN, MOST_ENDED
@@ -36,8 +37,8 @@ class AnswerThread:
         self.ended: dict[str, str] = {}  # reasons of machines that end before they join, by address
         shared = secret or address.encode()
         self._answers: dict[int, Control] = {
-            joining.number(shared, b""): NotYet(),
-            joining.number(shared, b"", loading=True): ReadWhole() if loaded else NotYet(),
+            meeting_number(shared, b""): NotYet(),
+            meeting_number(shared, b"", loading=True): ReadWhole() if loaded else NotYet(),
         }
         self._sockets = Sockets(address, MAX_FRAME_BYTES, secret, lambda what: None)
         self._works, self._looked, self._spent = True, time.monotonic(), 0.0

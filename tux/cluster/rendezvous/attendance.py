@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.text import list_numbers
-from tux.cluster.job.job import STARTING
 from tux.cluster.rendezvous import agreement
 from tux.cluster.transport.control import Bye, Hello, control_in, pack
+from tux.cluster.transport.heartbeat import STARTING
 from tux.cluster.transport.socket_thread import SocketThread
 from tux.messages.message import Message
 

@@ -8,14 +8,10 @@ with the same key, are refused. A machine that has no nonce yet asks under a num
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from socket import gethostname
-from typing import TYPE_CHECKING
-
-import msgspec
 
 from tux.base.errors import (
     DataError,
@@ -27,7 +23,8 @@ from tux.base.errors import (
     UsageError,
 )
 from tux.base.signals import check_ending, ignore_ending
-from tux.checkpoint.saved import SavedState
+from tux.cluster.rendezvous.meeting import Rendezvous, meeting_number
+from tux.cluster.rendezvous.place import Place
 from tux.cluster.transport import heartbeat
 from tux.cluster.transport.control import (
     LONGEST,
@@ -46,11 +43,6 @@ from tux.cluster.transport.wire import Sockets
 from tux.messages.frames import MAX_FRAME_BYTES, decode, encode
 from tux.messages.message import Kind
 
-if TYPE_CHECKING:
-    from tux.cluster.job.job import Job
-    from tux.cluster.rendezvous.meeting import Meeting
-    from tux.cluster.rendezvous.place import Place
-
 LOOK = 0.1
 """Seconds for which answers are waited for at a time."""
 
@@ -67,16 +59,6 @@ ABSENT = (
     "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
     "all have the same key"
 )
-
-
-def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
-    """Compute the number in every frame of a job whose machines share some bytes, or, before it, of
-    the loaders of its data (`loading`). Without a nonce (b""), it is the number under which
-    machines ask for it.
-    """
-    person = b"tux load" if loading else b"tux job"
-    digest = hashlib.blake2b(shared, digest_size=8, key=nonce, person=person).digest()
-    return int.from_bytes(digest, "little") >> 1
 
 
 def decode_control(frames: list[object], meeting: int) -> Control | None:
@@ -101,17 +83,17 @@ def answer(sockets: Sockets, join: Join, control: Control, meeting: int) -> None
         sockets.send_once(join.address, encode_control(control, meeting))
 
 
-def turn_away(sockets: Sockets, frames: list[object], job: Job) -> bool:
+def turn_away(sockets: Sockets, frames: list[object], job: Rendezvous) -> bool:
     """Return whether frames are the question of a machine that wants to load its share of the data,
     when there are workers already; it is told to read all of it.
     """
-    if not isinstance(join := decode_control(frames, job.loading), Join):
+    if not isinstance(join := decode_control(frames, job.other_meeting), Join):
         return False
-    answer(sockets, join, ReadWhole(), job.loading)
+    answer(sockets, join, ReadWhole(), job.other_meeting)
     return True
 
 
-def leave(job: Job | Meeting, why: str) -> None:
+def leave(job: Rendezvous, why: str) -> None:
     """Tell machine 0 at once that this machine, which has joined, leaves. If machine 0 cannot be
     reached within a second, it finds out by the silence.
     """
@@ -142,7 +124,7 @@ def _tell(place: Place, why: str) -> None:
     """Tell machine 0 that this machine ends, until it says that it knows, a few times: it may be
     about to listen, or to leave the address to its launcher.
     """
-    meeting = number(place.secret or place.launcher.encode(), b"")
+    meeting = meeting_number(place.secret or place.launcher.encode(), b"")
     sockets = Sockets(place.own(), MAX_FRAME_BYTES, place.secret, lambda what: None)
     join = Join(sockets.endpoint, lost=why[:LONGEST], leaves=True)
     try:
@@ -158,22 +140,7 @@ def _tell(place: Place, why: str) -> None:
         sockets.close(0)
 
 
-def welcome(job: Job) -> Welcome:
-    """Make the answer of the launcher of machine 0 to a machine that joins."""
-    return Welcome(job.nonce, [each.digest for each in job.resume])
-
-
-def join_job(job: Job, answer: Welcome) -> Job:
-    """Make the job of a machine that machine 0 has welcomed. The launcher has the files of the
-    states from which it goes on.
-    """
-    resume = [SavedState("", digest) for digest in answer.resume]
-    if len(resume) != job.workers:  # none, or of other numbers of workers, which Hello tells
-        resume = []
-    return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
-
-
-def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
+def ask(job: Rendezvous, patience: float = 0.0) -> Welcome:
     """Ask the launcher of machine 0 to join, and return its answer. Wait as long as the deadline of
     the job, and while machine 0 is at work to start: the launcher may not be there yet, or an older
     one may be.
@@ -201,13 +168,13 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
                     if time.monotonic() - first >= patience:
                         raise refused
     raise refused or DeadlinePassed(
-        f"no answer from machine 0 at {_place(job)}",
+        f"no answer from machine 0 at {job.place_of_launcher}",
         where="the command of this machine",
         do=ABSENT,
     )
 
 
-def ask_again(job: Job | Meeting, lost: str) -> Welcome:
+def ask_again(job: Rendezvous, lost: str) -> Welcome:
     """Ask to join the next incarnation of a job, or the next loading of its data, and return the
     answer. This machine has ended its workers of the one before, whose launcher may still be there,
     with the same nonce, and is told why they are `lost`. PeerLost if there is no other within
@@ -225,13 +192,13 @@ def ask_again(job: Job | Meeting, lost: str) -> Welcome:
                 case Failure():
                     raise as_error(answer)
     raise PeerLost(
-        f"machine 0 at {_place(job)} has not {job.again} within {job.rejoin:.0f} s",
+        f"machine 0 at {job.place_of_launcher} has not {job.again} within {job.rejoin:.0f} s",
         where="the command of this machine",
         do="see what machine 0 says; to wait longer for it: --rejoin SECONDS",
     )
 
 
-def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Control | None]:
+def asking(job: Rendezvous, seconds: float, lost: str = "") -> Generator[Control | None]:
     """Ask machine 0, once a heartbeat; yield its answers as they come, and None in between, so that
     the caller can look at its processes. End after so many seconds, which begin anew each time that
     machine 0 says that it is at work.
@@ -261,7 +228,3 @@ def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Cont
     finally:
         dealers.close(0)
         sockets.close(0)
-
-
-def _place(job: Job | Meeting) -> str:
-    return job.launcher.removeprefix("tcp://")

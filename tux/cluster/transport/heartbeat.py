@@ -10,6 +10,9 @@ HEARTBEAT = 1.0
 SILENCE = 8.0
 """Seconds without a sign of life after which a member counts as lost."""
 
+STARTING = 120.0
+"""Seconds that members of one machine may take to start in which none of them works."""
+
 
 class Heartbeat:
     """The times at which one member has last heard the others, and has last sent them a probe."""

@@ -21,12 +21,10 @@ import numpy as np
 
 from tux.base.disk import machine_error, writing
 from tux.base.errors import DataError, MustReadWhole, PeerLost, StartsAgain, TuxError
-from tux.base.processes import is_stopped
 from tux.cluster.checkpoint.pieces import append_piece
-from tux.cluster.job.job import STARTING
-from tux.cluster.job.worker_process import ending_error, leave_failure
+from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
-from tux.cluster.transport import heartbeat
+from tux.cluster.rendezvous.member import Member, ending_error
 from tux.cluster.transport.control import (
     Bye,
     Control,
@@ -34,15 +32,11 @@ from tux.cluster.transport.control import (
     Go,
     HasLoaded,
     HasRead,
-    Hello,
     ReadWhole,
     as_failure,
-    beat_in,
     control_in,
-    pack,
 )
 from tux.cluster.transport.heartbeat import Deadline
-from tux.cluster.transport.socket_thread import SocketThread
 from tux.messages.message import BadMessage, Kind, Message, checking
 from tux.messages.piece import RoundPiece
 from tux.parallel_load.algorithm import rounds
@@ -93,62 +87,52 @@ def early_end_error(control: Control | None) -> TuxError:
     return ending_error(Bye())
 
 
-class Member:
-    """Loader `number` of a meeting, with its files in `folder`. It is a context: entering it meets
+class LoadingMember(Member):
+    """Loader `rank` of a meeting, with its files in `folder`. It is a context: entering it meets
     the others; leaving it waits until all have loaded, or after an error tells the launcher.
     """
 
-    def __init__(self, meeting: Meeting, folder: Path, number: int) -> None:
-        self.meeting, self.folder, self.number, self.round = meeting, folder, number, 0
-        self.near = meeting.near(number)
+    job: Meeting
+
+    def __init__(self, meeting: Meeting, folder: Path, rank: int) -> None:
+        self.folder, self.round, self.near = folder, 0, meeting.near(rank)
         far = [other for other in range(meeting.workers) if other not in self.near]
         self._sending = {other: PieceSender() for other in far}
         self._receiving = {other: PieceReceiver() for other in far}
         self._lock = threading.Lock()  # of the two before it
         self._met, self._over = threading.Event(), threading.Event()
         self._failure: Failure | None = None  # of the main thread, which the launcher knows
-        self._paused = False
-        addresses = [""] * meeting.workers + [meeting.launcher]
-        addresses[number] = meeting.listen
-        self.thread = SocketThread(
-            number,
-            addresses,
-            meeting.number,
-            self._handle,
-            partners=[member for member in range(meeting.workers + 1) if member != number],
-            largest=MOST_BYTES,
-            secret=meeting.secret,
-            excused=self._is_excused,
-            role="loader",
-        )
+        super().__init__(meeting, rank, "loader", largest=MOST_BYTES)
 
     def __enter__(self) -> Self:
-        self.thread.start()
+        self.socket_thread.start()
         threading.Thread(target=self._end_early, name="tux end", daemon=True).start()
-        hello = Hello(self.meeting.traits, os.getpid(), gethostname(), self.thread.endpoint)
-        self._say(hello)
+        self.say_hello()
+        activity = self.socket_thread.reactor.activity
+        activity.begin_wait()
         try:
-            self._wait_for_all()
+            self.wait_for_launcher(self._met.wait)
         except PeerLost:
-            self.thread.close(0.0)
+            self.socket_thread.close(0.0)
             raise
-        path = met_path(self.folder, self.number)
+        activity.end_wait()
+        path = met_path(self.folder, self.rank)
         with writing(path):
             path.touch()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
-            self._say(HasLoaded())
+            self.say(HasLoaded())
         else:
-            self._fail(as_failure(explain_error(error, self.number, self.folder)))
-        self.thread.reactor.activity.begin_wait()
+            self._fail(as_failure(explain_error(error, self.rank, self.folder)))
+        self.socket_thread.reactor.activity.begin_wait()
         self._over.wait()
-        self.thread.close(0.0)  # nobody waits for anything more
+        self.socket_thread.close(0.0)  # nobody waits for anything more
 
     def has_read(self) -> None:
         """Tell the launcher that the share of the input is read."""
-        self._say(HasRead())
+        self.say(HasRead())
 
     def send(self, number: int, to: int, path: Path) -> None:
         """Send the file of a round's message to a loader of another machine; it is removed when the
@@ -164,34 +148,6 @@ class Member:
         """
         return self.folder / f"far-{number}.{sender}.{receiver}"
 
-    # ---- the meeting
-
-    def _say(self, control: Control) -> None:
-        self.thread.post(pack(control, self.number, self.meeting.workers))
-
-    def _wait_for_all(self) -> None:
-        """Wait until the launcher has heard of all loaders. The launcher decides how long to wait
-        for them. Once it has heard hello, it sends heartbeats; PeerLost where none comes. A worker
-        waits in the same way (`tux.cluster.job.worker_process`).
-        """
-        launcher = self.meeting.workers
-        far = self.meeting.launcher.startswith("tcp://") and 0 not in self.near
-        silence = heartbeat.SILENCE if far else STARTING
-        left, waited = silence, 0.0
-        self.thread.reactor.activity.begin_wait()
-        while not self._met.wait(heartbeat.HEARTBEAT):
-            waited += heartbeat.HEARTBEAT
-            heard = launcher in self.thread.reactor.heartbeat.heard
-            left -= 0 if heard or self._is_excused(launcher, waited) else heartbeat.HEARTBEAT
-            if left <= 0:
-                address = self.meeting.launcher.removeprefix("tcp://")
-                raise PeerLost(
-                    f"machine 0 at {address} has been silent for {silence:.0f} s",
-                    where=f"loader {self.number}",
-                    do="it died, hangs, or is cut off",
-                )
-        self.thread.reactor.activity.end_wait()
-
     # ---- the end
 
     def _fail(self, failure: Failure) -> None:
@@ -200,12 +156,12 @@ class Member:
         """
         with self._lock:
             self._failure = failure
-        leave_failure(self.folder, self.number, failure)
-        self._say(failure)
+        leave_failure(self.folder, self.rank, failure)
+        self.say(failure)
 
     def _end_early(self) -> None:
         """Wait for the message that ends the job; nothing else is in the inbox."""
-        item = self.thread.inbox.get()
+        item = self.socket_thread.inbox.get()
         if isinstance(item, Message):
             control = control_in(item)
             if isinstance(control, Bye) and not control.why and not control.again:
@@ -215,56 +171,36 @@ class Member:
                         return
             error, told = early_end_error(control), None
         else:
-            error = explain_error(item, self.number, self.folder)
+            error = explain_error(item, self.rank, self.folder)
             told = as_failure(error)
         with self._lock:
             failure = self._failure
         if failure is None or isinstance(error, StartsAgain):  # its fault is met again then
             failure = as_failure(error)
         if told:
-            self._say(told)
-        leave_failure(self.folder, self.number, failure)
-        self.thread.close(LAST_WORD_SECONDS if told else 0.0)
+            self.say(told)
+        leave_failure(self.folder, self.rank, failure)
+        self.socket_thread.close(LAST_WORD_SECONDS if told else 0.0)
         os._exit(failure.code)
 
     # ---- in the socket thread
 
-    def _handle(self, message: Message) -> bool:
-        """Take a message; return False for one that ends the job."""
+    def _handle_data(self, message: Message) -> bool:
+        """Take a piece of a message, or send the next one."""
         match message.kind:
-            case Kind.BEAT:
-                if message.source == self.meeting.workers:
-                    self._hear_launcher(paused=beat_in(message).paused)
             case Kind.PIECE:
                 self._take(message)
             case Kind.TAKEN:
                 self._send_next(message)
-            case Kind.CONTROL:
-                return self._handle_control(message)
             case _:
                 raise BadMessage(message, "it is not for a loader")
         return True
 
-    def _is_excused(self, member: int, seconds: float) -> bool:
-        """Return whether a member is silent because the user has stopped the launcher and the
-        loaders of its machine.
-        """
-        launcher = self.meeting.workers
-        if member == launcher and 0 in self.near and is_stopped(os.getppid()):
-            return True
-        return self._paused and seconds < self.meeting.deadline
-
-    def _hear_launcher(self, *, paused: bool) -> None:
-        if self._paused and not paused:
-            self.thread.reactor.heartbeat.forgive(time.monotonic())
-        self._paused = paused
-
-    def _handle_control(self, message: Message) -> bool:
-        if message.source != self.meeting.workers:
-            raise BadMessage(message, "the sender is not the launcher")
-        match control_in(message):
-            case Go(addresses) if len(addresses) == self.meeting.workers:
-                self.thread.meet(addresses)
+    def _handle_control(self, message: Message, control: Control | None) -> bool:
+        """Take the addresses of all; return False for a message that ends the job."""
+        match control:
+            case Go(addresses) if len(addresses) == self.job.workers:
+                self.socket_thread.meet(addresses)
                 self._met.set()
                 return True
             case Bye() | ReadWhole():
@@ -281,13 +217,13 @@ class Member:
                 raise ValueError("its messages are here already")
             receiving = self._receiving[source]
             whole = receiving.take(self.round, piece.number, piece.total, len(piece.content))
-        path = self.file(piece.number, source, self.number)
+        path = self.file(piece.number, source, self.rank)
         part = path.with_name(f"{path.name}.part")
         append_piece(part, piece.content)
         if whole:
             with writing(path):
                 os.replace(part, path)
-        self.thread.post(Message(Kind.TAKEN, self.number, source, clock=piece.number))
+        self.socket_thread.post(Message(Kind.TAKEN, self.rank, source, clock=piece.number))
 
     def _send_next(self, message: Message) -> None:
         """Send the next piece, as the receiver has written one."""
@@ -298,7 +234,7 @@ class Member:
                     raise ValueError("nothing is sent there")
                 whole = self._sending[to].acknowledge(number)
             if whole:
-                self.file(number, self.number, to).unlink(missing_ok=True)
+                self.file(number, self.rank, to).unlink(missing_ok=True)
             self._send_pieces(to)
 
     def _send_pieces(self, to: int) -> None:
@@ -306,10 +242,10 @@ class Member:
         while (piece := self._sending[to].next()) is not None:
             content = np.frombuffer(self._content(piece, to), np.uint8)
             said = RoundPiece(piece.number, piece.total, content)
-            self.thread.post(said.message(self.number, to))
+            self.socket_thread.post(said.message(self.rank, to))
 
     def _content(self, piece: MessagePiece, to: int) -> bytes:
-        path = self.file(piece.number, self.number, to)
+        path = self.file(piece.number, self.rank, to)
         try:
             with open(path, "rb") as file:
                 file.seek(piece.begin)
@@ -326,9 +262,9 @@ class Member:
 class FarMailbox(Mailbox):
     """The mailbox of a loader which is a `member` of a job of several machines."""
 
-    def __init__(self, member: Member) -> None:
-        meeting = member.meeting
-        super().__init__(member.folder, meeting.workers, member.number, meeting.deadline)
+    def __init__(self, member: LoadingMember) -> None:
+        meeting = member.job
+        super().__init__(member.folder, meeting.workers, member.rank, meeting.deadline)
         self._member = member
 
     def path(self, number: int, sender: int) -> Path:
@@ -361,7 +297,7 @@ class FarMailbox(Mailbox):
             return super()._refusal_error(number, bad)
         message = Message(Kind.PIECE, bad.sender, self.me, clock=number)
         error = BadMessage(message, f"in round {number}, {bad.why}")
-        self._member.thread.reactor.name_host(error)
+        self._member.socket_thread.reactor.name_host(error)
         return error
 
     def _damage_error(self, number: int, sender: int, error: Exception) -> TuxError:
@@ -374,7 +310,7 @@ class FarMailbox(Mailbox):
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
         """Wait until a file is there. Only the time in which no other member works counts."""
-        reactor = self._member.thread.reactor
+        reactor = self._member.socket_thread.reactor
         deadline, nap = Deadline(self.deadline, reactor.heartbeat), 0.0005
         reactor.activity.begin_wait()
         try:

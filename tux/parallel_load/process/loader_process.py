@@ -24,7 +24,8 @@ from tux.base.allocation import free_memory_early
 from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
-from tux.cluster.job.worker_process import leave_failure, watch_parent
+from tux.base.processes import watch_parent
+from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
 from tux.io.edges.table import Tell
@@ -42,7 +43,7 @@ from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
-from tux.parallel_load.process.loader_member import FarMailbox, Member, explain_error
+from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
 
 JOB = "job.json"
 
@@ -157,7 +158,7 @@ def run_loader(graph: Path, number: int, parent: int, read: Read) -> int:
             mailbox = Mailbox(job_folder(graph), job.plan.loaders, number)
             mailbox.carry(_steps(job, graph, number, read))
         else:
-            with Member(job.meeting, job_folder(graph), number) as member:
+            with LoadingMember(job.meeting, job_folder(graph), number) as member:
                 steps = _steps_together(job, graph, number, read, member)
                 FarMailbox(member).carry(steps)
         return 0
@@ -188,12 +189,12 @@ def _steps(
 
 
 def _steps_together(
-    job: LoadingJob, graph: Path, number: int, read: Read, member: Member
+    job: LoadingJob, graph: Path, number: int, read: Read, member: LoadingMember
 ) -> Rounds[None]:
     """Do the steps of a loader on one of several machines. Afterwards, one loader of each machine
     joins there the files that all parts share, and leaves the results of all loaders.
     """
-    plan, names, joiners = job.plan, list(job.fields), member.meeting.joiners
+    plan, names, joiners = job.plan, list(job.fields), member.job.joiners
     own = yield from _steps(job, graph, number, read, member.has_read)
     inbox = yield from tell_all(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
     ended = [feed.decode_json(LoaderResult) for feed in columns_by_sender(inbox)]

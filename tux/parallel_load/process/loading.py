@@ -149,7 +149,7 @@ def _run_loaders(
             for number in numbers
         ]
     finally:
-        loaders.end()
+        loaders.end(0.0)
         restore()
 
 

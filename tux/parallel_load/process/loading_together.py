@@ -136,7 +136,7 @@ class _Machine:
         """Load when machine 0 is there, and again if it has all do so, or if this machine has lost
         a loader. Machine 0 is told if this machine ends for good. This is for the other machines.
         """
-        self.watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
+        self.watch.phase(f"load: wait for machine 0 at {meeting.place_of_launcher}")
         welcome = ask(meeting, meeting.rejoin if self.losses.allowed else 0.0)
         while True:
             meeting = msgspec.structs.replace(meeting, nonce=welcome.nonce)
@@ -185,7 +185,7 @@ class _Machine:
         try:
             yield here
         finally:
-            here.end()
+            here.end(0.0)
 
     @contextmanager
     def _report_leaving(self, meeting: Meeting) -> Iterator[None]:
@@ -218,7 +218,7 @@ def _wait_until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
     with closing(asking(meeting, meeting.deadline)) as answers:
         for answer in answers:
             here.check()
-            if all(met_path(job_folder(graph), number).exists() for number in here.numbers):
+            if all(met_path(job_folder(graph), number).exists() for number in here.ranks):
                 return
             if isinstance(answer, ReadWhole):
                 raise MustReadWhole
