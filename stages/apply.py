@@ -11,9 +11,9 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.clock.block import Block
 from tux.clock.steps import Rows, Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
+from tux.program.base_program import BaseProgram
 from tux.program.fields import Field, by_entry
-from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex, shape_of
@@ -75,14 +75,14 @@ class Apply(CallingStage):
         self.label = f"Apply({', '.join(part for part in (over, udf_names(f), of) if part)})"
         self.gathers = over if gather else ""
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Compile the loop over masters; find routes, and the rows of each block where they are
         no range.
         """
-        self.check(worker)
+        self.check(partition)
         fields, cut = (
-            worker.program.vertices[self.over].fields,
-            worker.graph.vertices[self.over].is_cut,
+            partition.program.vertices[self.over].fields,
+            partition.graph.vertices[self.over].is_cut,
         )
         remote = cut and (
             self.f is not None or any(field.kind in TRAVELLING for field in fields.values())
@@ -90,28 +90,28 @@ class Apply(CallingStage):
         # Without a function and without messages nothing is done, so which rows it would be need
         # not be found out.
         by_block = (remote or self.f is not None) and not self.all
-        rows = row_set(worker, self.over, batch, by_block=by_block)
+        rows = row_set(partition, self.over, batch, by_block=by_block)
         again = self.all and batch is not None and batch.has_several_blocks
-        kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
+        kernel = self._compile(partition, rows, at_home=cut) if self.f is not None else None
         if not remote:
-            return LocalApply(self, worker, rows, kernel, again=again)
+            return LocalApply(self, partition, rows, kernel, again=again)
         return ApplySync(
-            worker,
+            partition,
             self.over,
             rows,
             kernel,
-            self._changed_fields(worker.program, self.over),
+            self._changed_fields(partition.program, self.over),
             gather=self.gather,
             sees_context=self.f is not None and "tau" in parameters(self.f, self.label),
-            adds_to_context=self._changed_fields(worker.program, "tau") != frozenset(),
+            adds_to_context=self._changed_fields(partition.program, "tau") != frozenset(),
             again=again,
         )
 
-    def check(self, worker: Worker) -> None:
+    def check(self, partition: Partition) -> None:
         """Raise ProgramError where the type does not exist, or the stage would do nothing or lose
         deltas.
         """
-        program = worker.program
+        program = partition.program
         if self.over not in program.vertices:
             raise ProgramError(
                 f"{self.label}: '{self.over}' is no vertex type",
@@ -138,7 +138,7 @@ class Apply(CallingStage):
                 do=f"fields of {self.over}: {', '.join(program.vertices[self.over].fields)}",
             )
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the call of `f` on masters; none without `f`."""
         if self.f is None or self.over not in program.vertices:
             return []
@@ -149,7 +149,7 @@ class Apply(CallingStage):
             shapes |= dict.fromkeys(names, shape_of(program, entries))
         return [Call(self.f, program, "Apply", shapes, dict.fromkeys(names, self.over))]
 
-    def _entries(self, program: Program) -> dict[str, Field]:
+    def _entries(self, program: BaseProgram) -> dict[str, Field]:
         """Return the fields that `f` sees of each entry of the field `each`; none where `f` is
         called for each vertex.
         """
@@ -161,9 +161,9 @@ class Apply(CallingStage):
         """The key of `tux.rows.table.ACCESS` that says which fields `f` sees of a row."""
         return "apply" if self.gather else "apply_master_only"
 
-    def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
-        plan = self.plan(worker.program)
-        scope = Scope(worker, self.access, self.label, plan, at_home=at_home)
+    def _compile(self, partition: Partition, rows: AllRows, *, at_home: bool) -> Any:
+        plan = self.plan(partition.program)
+        scope = Scope(partition, self.access, self.label, plan, at_home=at_home)
         listed = np.empty(0, np.int32) if rows.masked else ()
         kernel = scope.kernel({"rows": listed}, self.loop(scope, "rows[j]" if rows.masked else "j"))
 
@@ -172,7 +172,7 @@ class Apply(CallingStage):
 
         return run
 
-    def _changed_fields(self, program: Program, row: str) -> frozenset[str] | None:
+    def _changed_fields(self, program: BaseProgram, row: str) -> frozenset[str] | None:
         """Return the fields that `f` may change of the vertex or of the context; None if they are
         not known, so it may be all.
         """
@@ -181,11 +181,13 @@ class Apply(CallingStage):
         claim = self.plan(program).claims.get(row)
         return claim.writes if claim is not None else None
 
-    def plan(self, program: Program) -> ThreadPlan:
+    def plan(self, program: BaseProgram) -> ThreadPlan:
         """Return the plan by which threads share the kernel."""
         return plan_vertices(program, self.calls(program, ""))
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plan of the one kernel, if there is a UDF."""
         return {"": self.plan(program)} if self.calls(program, role) else {}
 
@@ -197,7 +199,7 @@ class Apply(CallingStage):
         """Return the lines that call `f` for the row `at`."""
         assert self.f is not None
         table, of, entry = scope.vertices(self.over), at, ""
-        if self._entries(scope.worker.program):
+        if self._entries(scope.partition.program):
             table, count, entry = table.by_entry(self.each), scope.entries(table, self.each), "k"
             of = f"{at} * {count} + k"
         row = lambda: scope.row(table, of)  # noqa: E731
@@ -214,9 +216,9 @@ class LocalApply(Step):
     is_apply = True
 
     def __init__(
-        self, stage: Apply, worker: Worker, rows: AllRows, kernel: Any, *, again: bool
+        self, stage: Apply, partition: Partition, rows: AllRows, kernel: Any, *, again: bool
     ) -> None:
-        self.over, self._gather, self._worker = stage.over, stage.gather, worker
+        self.over, self._gather, self._partition = stage.over, stage.gather, partition
         self.applies = stage.over if kernel is not None else ""
         self._rows, self._kernel, self._again = rows, kernel, again
 
@@ -224,7 +226,7 @@ class LocalApply(Step):
         """Run the UDF on the block's masters, then clear their deltas."""
         if self._kernel is None:
             return
-        with self._worker.timing("apply"):
+        with self._partition.timing("apply"):
             rows = self._rows.here(block)
             # A row that several blocks touch draws other numbers in each.
             salt = block.number + 1 if block and (self._again or self._rows.masked) else 0
@@ -233,7 +235,7 @@ class LocalApply(Step):
             else:
                 self._kernel(rows, 0, len(rows), salt=salt)
             if self._gather:
-                self._worker.tables[self.over].clear_deltas(rows)
+                self._partition.tables[self.over].clear_deltas(rows)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """Return the type and the rows whose deltas the UDF takes; None if it takes none."""

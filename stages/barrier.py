@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tux.clock.steps import BarrierStep, Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.program.stage import Batch, Stage
 
 
@@ -17,6 +17,6 @@ class Barrier(Stage):
 
     label = "Barrier()"
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Return a step that does nothing: the schedule makes workers wait."""
         return BarrierStep()

@@ -8,10 +8,10 @@ from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.clock.block import Block
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.graph.layout import columns_of_round, tile_order
 from tux.graph.local import LocalVertices
-from tux.program.program import Program
+from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
@@ -137,7 +137,7 @@ class Exchange(CallingStage):
                 do="leave lanes out: it is for functions that are called for each vertex",
             )
 
-    def role(self, program: Program) -> str:
+    def role(self, program: BaseProgram) -> str:
         """Return the enumerated end's name in UDFs; raise ProgramError where `over` names no
         end.
         """
@@ -162,43 +162,43 @@ class Exchange(CallingStage):
         """
         return self.f is not None and not (self._per_vertex or self.enter or self.leave)
 
-    def walk(self, worker: Worker, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
+    def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
-        edges = worker.graph.held_out if self.held_out else worker.graph.edges
+        edges = partition.graph.held_out if self.held_out else partition.graph.edges
         if self.by_tile:
-            return Walk.by_tile(worker, edges, role, batch)
-        vertices = worker.graph.of_role(role)
+            return Walk.by_tile(partition, edges, role, batch)
+        vertices = partition.graph.of_role(role)
         parts = 1
         if plan.form == "cells":
             parts = self.split
-            if not worker.cuts_few:
+            if not partition.cuts_few:
                 parts = _shares(len(edges) + edges.left_out, len(vertices), self.split)
-        return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None, parts=parts)
+        return Walk.by_vertex(partition, edges, role, along_edges=self.f is not None, parts=parts)
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
-        step = self._step(worker, batch)
-        if batch is None and worker.workers > 1:
-            calls = self.calls(worker.program, "")
+        step = self._step(partition, batch)
+        if batch is None and partition.workers > 1:
+            calls = self.calls(partition.program, "")
             step.measures = frozenset().union(*(call.measures() for call in calls))
         return step
 
-    def _step(self, worker: Worker, batch: Batch | None) -> ExchangeStep:
-        role = batch.role if batch else self.role(worker.program)
-        plan = self.plan(worker.program, role)
-        walk = self.walk(worker, batch, role, plan)
+    def _step(self, partition: Partition, batch: Batch | None) -> ExchangeStep:
+        role = batch.role if batch else self.role(partition.program)
+        plan = self.plan(partition.program, role)
+        walk = self.walk(partition, batch, role, plan)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
-            worker.kernels += 1  # random numbers are those of a run with held-out edges
-            return ExchangeStep(worker, walk, plan, lambda *_: None)
+            partition.kernels += 1  # random numbers are those of a run with held-out edges
+            return ExchangeStep(partition, walk, plan, lambda *_: None)
         if walk.tiled:
             assert self.f is not None
-            loops = EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role, plan)
-            return ExchangeStep(worker, walk, plan, loops.per_edge(self.f))
-        loops, lines = self.loops(worker, walk, plan)
-        return ExchangeStep(worker, walk, plan, loops.over_rows(lines))
+            loops = EdgeLoops(partition, self.label, walk.edges, walk.layout, walk.role, plan)
+            return ExchangeStep(partition, walk, plan, loops.per_edge(self.f))
+        loops, lines = self.loops(partition, walk, plan)
+        return ExchangeStep(partition, walk, plan, loops.over_rows(lines))
 
-    def plan(self, program: Program, role: str) -> ThreadPlan:
+    def plan(self, program: BaseProgram, role: str) -> ThreadPlan:
         """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
         calls = self.calls(program, role)
         if self.by_tile:
@@ -207,18 +207,20 @@ class Exchange(CallingStage):
             return plan_cells(program, calls, role, lanes=self.lanes)
         return plan_vertices(program, calls, lanes=self.lanes)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plan of the one kernel."""
         return {"": self.plan(program, role or self.role(program))}
 
     def loops(
-        self, worker: Worker, walk: Walk, plan: ThreadPlan, prefix: str = ""
+        self, partition: Partition, walk: Walk, plan: ThreadPlan, prefix: str = ""
     ) -> tuple[EdgeLoops, list[str]]:
         """Return the loop over rows lo..hi of the enumerated end, as what it refers to and its
         lines. Not for edges in tiles.
         """
         loops = EdgeLoops(
-            worker, self.label, walk.edges, walk.layout, walk.role, plan, prefix=prefix
+            partition, self.label, walk.edges, walk.layout, walk.role, plan, prefix=prefix
         )
         per_vertex = self.f is not None and self._per_vertex
         head, *body = (
@@ -226,12 +228,12 @@ class Exchange(CallingStage):
             if self.f and per_vertex
             else loops.by_vertex(self.f, self.enter, self.leave)
         )
-        visited = self._visited_mask(worker, walk)
+        visited = self._visited_mask(partition, walk)
         if visited is not None:
             loops.varying[f"{prefix}visited"] = visited
             body = [f"    if not {prefix}visited[v]:", "        continue", *body]
         if self.held_out and self.f:
-            whole = worker.program.edge.whole == walk.role
+            whole = partition.program.edge.whole == walk.role
             loops.varying[f"{prefix}n_train"] = walk.rows if whole else walk.n_train
             body = [
                 f"    if v < {prefix}n_train and {prefix}bounds[v] == {prefix}bounds[v + 1]:",
@@ -240,11 +242,11 @@ class Exchange(CallingStage):
             ]
         return loops, [head, *body]
 
-    def _visited_mask(self, worker: Worker, walk: Walk) -> np.ndarray | None:
+    def _visited_mask(self, partition: Partition, walk: Walk) -> np.ndarray | None:
         """Return a mask (n_train,) of the rows of the enumerated end that are visited on this
         worker; None: all.
         """
-        vertices = worker.graph.of_role(walk.role)
+        vertices = partition.graph.of_role(walk.role)
         if self.cut is not None:
             return _replicated_mask(vertices) == self.cut
         if self.held_out or vertices.part is None or not vertices.is_cut:
@@ -253,13 +255,13 @@ class Exchange(CallingStage):
         mastered = np.isin(positions, vertices.part.masters)
         if self.once:
             return mastered
-        if self.f is None or worker.program.edge.whole != walk.role:
+        if self.f is None or partition.program.edge.whole != walk.role:
             return None
-        without = worker.graph.degrees(walk.role)[positions] == 0
+        without = partition.graph.degrees(walk.role)[positions] == 0
         some = np.diff(walk.layout.bounds[:: walk.layout.across])[: len(positions)] > 0
         return some | (without & mastered)
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return how the UDFs are called. A vertex is visited once a replica, unless that is
         declared otherwise.
         """
@@ -312,8 +314,8 @@ def _replicated_mask(vertices: LocalVertices) -> np.ndarray:
 class ExchangeStep(Step):
     """An Exchange of one worker."""
 
-    def __init__(self, worker: Worker, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
-        self._worker, self.walk, self._plan, self._kernel = worker, walk, plan, kernel
+    def __init__(self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
+        self._partition, self.walk, self._plan, self._kernel = partition, walk, plan, kernel
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
     def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -322,20 +324,23 @@ class ExchangeStep(Step):
 
         The order is random so that no tile is favoured by always coming last.
         """
-        worker, layout, row_bytes = self._worker, self.walk.layout, self.walk.row_bytes
+        partition, layout, row_bytes = self._partition, self.walk.layout, self.walk.row_bytes
         first, last = self.walk.groups(block)
         if block is None or block.rounds == 1:
             return tile_order(
-                key(worker.seed, "tiles", worker.pass_number, first),
+                key(partition.seed, "tiles", partition.pass_number, first),
                 first,
                 last,
                 layout.across,
                 row_bytes,
             )
         columns = columns_of_round(
-            key(worker.seed, "rounds", worker.pass_number), layout.across, block.round, block.rounds
+            key(partition.seed, "rounds", partition.pass_number),
+            layout.across,
+            block.round,
+            block.rounds,
         )
-        stream = key(worker.seed, "tiles", worker.pass_number, first, block.round)
+        stream = key(partition.seed, "tiles", partition.pass_number, first, block.round)
         return tile_order(stream, first, last, layout.across, row_bytes, columns)
 
     def items(self, block: Block | None = None) -> Items:
@@ -352,9 +357,9 @@ class ExchangeStep(Step):
                 )
             return self._ranges[span]
         if plan.form == "cells":
-            stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
+            stream = key(self._partition.seed, "cells", self._partition.pass_number, span[0])
             across = self.walk.layout.across
-            least = 0 if self._worker.cuts_few else EDGES_PER_ITEM
+            least = 0 if self._partition.cuts_few else EDGES_PER_ITEM
             return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))
@@ -371,12 +376,12 @@ class ExchangeStep(Step):
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""
         layout, items = self.walk.layout, self.items(block)
-        with self._worker.timing("compute"):
+        with self._partition.timing("compute"):
             self._kernel(items)
-        if self.walk.edges is self._worker.graph.edges:
+        if self.walk.edges is self._partition.graph.edges:
             if self.walk.tiled:
                 count = items.size
             else:
                 first, last = self.walk.groups(block)
                 count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]
-            self._worker.edges_visited += int(count)
+            self._partition.edges_visited += int(count)

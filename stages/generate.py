@@ -12,9 +12,9 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.checkpoint.spool import Spool
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
+from tux.program.base_program import BaseProgram
 from tux.program.fields import ID
-from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.rows.table import RowSpec, freeze
 from tux.rows.turns import HI, LO
@@ -91,7 +91,7 @@ class Generate(CallingStage):
                 do="leave racing out: threads share `make` without it",
             )
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Raise ProgramError: only a MiniBatch can prepare it, into several steps
         (`prepare_lists`).
         """
@@ -100,37 +100,37 @@ class Generate(CallingStage):
             do=f"write MiniBatch({self.label}, vertices=...)",
         )
 
-    def check(self, worker: Worker) -> None:
+    def check(self, partition: Partition) -> None:
         """Raise ProgramError where rows of the type do not come as they are touched, or lists that
         race would lose changes of the context.
         """
-        declared = worker.program.vertices.get(self.over)
+        declared = partition.program.vertices.get(self.over)
         if declared is None or not declared.remote:
             raise ProgramError(
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
                 do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
-        lost, _ = why_no_lanes(worker.program, self._calls_of(worker.program, self.use))
+        lost, _ = why_no_lanes(partition.program, self._calls_of(partition.program, self.use))
         if self.racing and lost:
             raise ProgramError(
                 f"{self.label} has racing=True, and {lost}",
                 do="gather totals only, by += and the like, or leave racing out",
             )
 
-    def plan(self, program: Program, *, racing: bool = False) -> ThreadPlan:
+    def plan(self, program: BaseProgram, *, racing: bool = False) -> ThreadPlan:
         """Return the plan by which threads share the lists; `racing`: by the user's word."""
         calls, word = self._calls_of(program, self.use), self.racing
         if not calls:
             return ThreadPlan(why="no lists are used")
         return plan_lists(program, calls[0], word=word, racing=word and racing)
 
-    def _plan_of_make(self, program: Program) -> ThreadPlan:
+    def _plan_of_make(self, program: BaseProgram) -> ThreadPlan:
         return plan_vertices(program, self._calls_of(program, self.make))
 
-    def _calls_of(self, program: Program, udf: Udf | None) -> list[Call]:
+    def _calls_of(self, program: BaseProgram, udf: Udf | None) -> list[Call]:
         return [call for call in self.calls(program, "") if call.udf is udf]
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return how `make` and `use` are called: once for each vertex, whatever the number of
         workers; rows of the type have no deltas.
         """
@@ -145,39 +145,43 @@ class Generate(CallingStage):
             if udf is not None and parameters(udf, self.label)
         ]
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plan of `make`, and that of `use` if there is one."""
         out = {udf_names(self.make): self._plan_of_make(program)}
         if self.use is not None:
             out[udf_names(self.use)] = self.plan(program, racing=racing)
         return out
 
-    def prepare_lists(self, worker: Worker, batch: Batch) -> GeneratedLists:
+    def prepare_lists(self, partition: Partition, batch: Batch) -> GeneratedLists:
         """Compile both loops; with several workers, also make the client and the server of rows.
         Return the lists with their steps.
         """
-        part = worker.graph.vertices[self.over].part
+        part = partition.graph.vertices[self.over].part
         own = freeze(
-            np.arange(worker.graph.vertices[self.over].n_train, dtype=np.int32)
+            np.arange(partition.graph.vertices[self.over].n_train, dtype=np.int32)
             if part is None
             else part.masters
         )
-        widths = {name: self._width(worker, length) for name, length in self.lists.items()}
+        widths = {name: self._width(partition, length) for name, length in self.lists.items()}
         make = self._with_number_check(
-            self._compile_make(worker, widths), len(own) if part is None else part.vertices
+            self._compile_make(partition, widths), len(own) if part is None else part.vertices
         )
         use, ids = (
-            self._compile_use(worker, self.use, widths) if self.use is not None else (None, False)
+            self._compile_use(partition, self.use, widths)
+            if self.use is not None
+            else (None, False)
         )
-        if use is None and worker.spool is not None:
+        if use is None and partition.spool is not None:
             raise ProgramError(
                 f"{self.label} is not the only one without `use`", do="let one make all lists"
             )
         if use is None:
-            worker.spool = Spool(self.over, widths, worker.scratch)
-        client = PullClient(worker, self.over) if use is not None and part is not None else None
+            partition.spool = Spool(self.over, widths, partition.scratch)
+        client = PullClient(partition, self.over) if use is not None and part is not None else None
         return GeneratedLists(
-            worker,
+            partition,
             self.over,
             self.rounds,
             Kernels(make, use, ids),
@@ -207,8 +211,8 @@ class Generate(CallingStage):
 
         return run
 
-    def _width(self, worker: Worker, length: str | int) -> int:
-        chosen = worker.program.parameters.get(length) if isinstance(length, str) else length
+    def _width(self, partition: Partition, length: str | int) -> int:
+        chosen = partition.program.parameters.get(length) if isinstance(length, str) else length
         if not isinstance(chosen, int) or isinstance(chosen, bool):
             raise ProgramError(
                 f"{self.label}: '{length}' is no integer parameter",
@@ -216,11 +220,11 @@ class Generate(CallingStage):
             )
         return chosen
 
-    def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
-        plan = self._plan_of_make(worker.program)
-        scope = Scope(worker, "exchange", self.label, plan)
+    def _compile_make(self, partition: Partition, widths: dict[str, int]) -> Callable[..., None]:
+        plan = self._plan_of_make(partition.program)
+        scope = Scope(partition, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
-        scope.values = scope.values | worker.positions()
+        scope.values = scope.values | partition.positions()
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = InjectedGlobal(
             "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)
@@ -247,11 +251,11 @@ class Generate(CallingStage):
         return run
 
     def _compile_use(
-        self, worker: Worker, use: Udf, widths: dict[str, int]
+        self, partition: Partition, use: Udf, widths: dict[str, int]
     ) -> tuple[Callable[..., None], bool]:
         """Return the loop over lists, and whether it gets the ids of its rows."""
-        plan = self.plan(worker.program, racing=worker.racing and worker.threads.count > 1)
-        scope, table = Scope(worker, "exchange", self.label, plan), worker.tables[self.over]
+        plan = self.plan(partition.program, racing=partition.racing and partition.threads.count > 1)
+        scope, table = Scope(partition, "exchange", self.label, plan), partition.tables[self.over]
 
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]

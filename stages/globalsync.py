@@ -10,12 +10,12 @@ from typing import Any
 from tux.base.errors import ProgramError
 from tux.clock.block import Block
 from tux.clock.steps import Fold, Rows, Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.messages.encoding import Arrays
 from tux.messages.message import BadMessage, Kind, Message
 from tux.messages.payloads import ROW, Answer, Totals
+from tux.program.base_program import BaseProgram
 from tux.program.params import WORKERS
-from tux.program.program import Program
 from tux.program.stage import Batch, TotalAddition
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import RowTable
@@ -27,7 +27,7 @@ from tux.stages.kernel.bind import Udf, call, parameters, udf_names
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.tickets import Items, even_items
-from tux.sync.server import Server
+from tux.sync.master_tables import MasterTables
 
 Aggregation = Callable[[int | None], None]
 """It gets the number of the pass (`Worker.pass_number`); None: that of the running clock."""
@@ -56,25 +56,28 @@ class GlobalSync(CallingStage):
         self.f, self.aggregate, self.over = f, aggregate, over
         self.label = f"GlobalSync({udf_names(f, aggregate)})"
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Compile the aggregation, and bind `f`."""
-        over = self.aggregated_type(worker.program)
-        aggregate = self._compile(worker, over) if over else None
-        if worker.workers == 1:
+        over = self.aggregated_type(partition.program)
+        aggregate = self._compile(partition, over) if over else None
+        if partition.workers == 1:
             return LocalGlobalSync(
-                worker, self.bind_function(worker, worker.tables["tau"]), aggregate, self.takes
+                partition,
+                self.bind_function(partition, partition.tables["tau"]),
+                aggregate,
+                self.takes,
             )
-        at_home = bool(over) and worker.graph.vertices[over].is_cut
+        at_home = bool(over) and partition.graph.vertices[over].is_cut
         return ContextSync(
-            worker,
-            self.bind_function(worker, worker.server.special.table),
+            partition,
+            self.bind_function(partition, partition.server.special.table),
             aggregate,
             over,
             at_home=at_home,
             takes=self.takes,
         )
 
-    def bind_function(self, worker: Worker, tau: RowTable) -> Callable[[], None] | None:
+    def bind_function(self, partition: Partition, tau: RowTable) -> Callable[[], None] | None:
         """Return `f` as a function without parameters, bound to the context and the parameters of
         the program. They are passed by name, as to any UDF; `f` is not compiled.
         """
@@ -83,7 +86,7 @@ class GlobalSync(CallingStage):
             return None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         spec, arrays = tau.visible_fields("sync")
-        numbers = worker.parameters | {WORKERS: worker.workers}
+        numbers = partition.parameters | {WORKERS: partition.workers}
         values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
         values["tau"] = plain_row(spec)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
@@ -94,7 +97,7 @@ class GlobalSync(CallingStage):
 
         return run
 
-    def aggregated_type(self, program: Program) -> str:
+    def aggregated_type(self, program: BaseProgram) -> str:
         """Return the vertex type that `aggregate` walks, "" without one; raise ProgramError where
         it is not said.
         """
@@ -117,7 +120,7 @@ class GlobalSync(CallingStage):
         return over
 
     def totals_after(
-        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+        self, program: BaseProgram, before: dict[str, TotalAddition], role: str = ""
     ) -> dict[str, TotalAddition]:
         """Return the totals that wait for a GlobalSync behind this one: with `f`, those that it
         does not take.
@@ -128,7 +131,7 @@ class GlobalSync(CallingStage):
             return {}
         return {name: added for name, added in before.items() if name not in self.takes}
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the call of the aggregate, on masters. `f` runs once, and is not among them."""
         over = self.aggregated_type(program)
         if self.aggregate is None:
@@ -138,17 +141,19 @@ class GlobalSync(CallingStage):
             Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
         ]
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plan of the aggregate, if there is one."""
         calls = self.calls(program, role)
         return {"": plan_vertices(program, calls)} if calls else {}
 
-    def _compile(self, worker: Worker, over: str) -> Aggregation:
+    def _compile(self, partition: Partition, over: str) -> Aggregation:
         """Return a function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
-        vertices = worker.graph.vertices[over]
-        plan = self.plans(worker.program, "")[""]
-        scope = Scope(worker, "aggregate", self.label, plan, at_home=vertices.is_cut)
+        vertices = partition.graph.vertices[over]
+        plan = self.plans(partition.program, "")[""]
+        scope = Scope(partition, "aggregate", self.label, plan, at_home=vertices.is_cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
         lines = scope.call(
             self.aggregate,
@@ -168,21 +173,21 @@ class LocalGlobalSync(Step):
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         f: Callable[[], None] | None,
         aggregate: Aggregation | None,
         takes: tuple[str, ...] | None,
     ) -> None:
-        self._worker, self._f, self._aggregate, self._takes = worker, f, aggregate, takes
+        self._partition, self._f, self._aggregate, self._takes = partition, f, aggregate, takes
 
     def run(self, block: Block | None = None) -> None:
         """Run the aggregate and `f`, then clear the totals."""
-        with self._worker.timing("apply"):
+        with self._partition.timing("apply"):
             if self._aggregate:
                 self._aggregate(None)
             if self._f:
                 self._f()
-                self._worker.tables["tau"].clear_deltas(only=self._takes)
+                self._partition.tables["tau"].clear_deltas(only=self._takes)
 
 
 class ContextSync(Fold[Totals]):
@@ -194,7 +199,7 @@ class ContextSync(Fold[Totals]):
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         f: Callable[[], None] | None,
         aggregate: Aggregation | None,
         over: str,
@@ -202,12 +207,12 @@ class ContextSync(Fold[Totals]):
         at_home: bool,
         takes: tuple[str, ...] | None,
     ) -> None:
-        self._worker, self._f, self._aggregate, self._at_home = worker, f, aggregate, at_home
+        self._partition, self._f, self._aggregate, self._at_home = partition, f, aggregate, at_home
         self._takes = takes
         self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
         # by clock: the server aggregates while the worker may be in a later repetition
         self._passes: dict[int, int] = {}
-        self.sync_id = worker.register(self)
+        self.sync_id = partition.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """Return the context's row."""
@@ -215,14 +220,14 @@ class ContextSync(Fold[Totals]):
 
     def send(self, clock: int, block: Block | None) -> int:
         """Send this worker's context to its own server; return the number of answers to come."""
-        worker = self._worker
+        partition = self._partition
         if self._aggregate and not self._at_home:
             self._aggregate(None)
         elif self._aggregate:
-            self._passes[clock] = worker.pass_number
-        arrays = worker.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
-        worker.enqueue(
-            Message(Kind.TOTALS, worker.rank, worker.rank, clock, self.sync_id, arrays), "tau"
+            self._passes[clock] = partition.pass_number
+        arrays = partition.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
+        partition.enqueue(
+            Message(Kind.TOTALS, partition.rank, partition.rank, clock, self.sync_id, arrays), "tau"
         )
         return 1
 
@@ -233,13 +238,13 @@ class ContextSync(Fold[Totals]):
         if self._aggregate and self._at_home:
             self._aggregate(self._passes.pop(clock, None))
 
-    def read(self, server: Server, message: Message) -> Totals:
+    def read(self, server: MasterTables, message: Message) -> Totals:
         """Read and check a contribution. This runs on the special worker's server."""
         if server.rank != 0:
             raise BadMessage(message, "the context's master is on worker 0")
         return Totals.read(message, server.special.up)
 
-    def serve(self, server: Server, clock: int, contributions: list[Totals]) -> list[Arrays]:
+    def serve(self, server: MasterTables, clock: int, contributions: list[Totals]) -> list[Arrays]:
         """Combine contributions in worker order, run `f`, and answer all workers. Totals that `f`
         does not take stay here. This runs on the special worker's server.
         """
@@ -254,5 +259,5 @@ class ContextSync(Fold[Totals]):
 
     def install(self, message: Message) -> None:
         """Take the context's new value. This runs on each worker."""
-        mirrors = self._worker.mirrors["tau"]
+        mirrors = self._partition.mirrors["tau"]
         mirrors.install((self.sync_id, 0), Answer.of_context(message, mirrors.down).fields)

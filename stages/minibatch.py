@@ -10,10 +10,10 @@ from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
 from tux.clock.block import Block
 from tux.clock.steps import Blocks, Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.graph.layout import blocks_by_vertices
+from tux.program.base_program import BaseProgram
 from tux.program.naming import describe_value
-from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.stages.apply import Apply
 from tux.stages.blocks import rotation
@@ -129,37 +129,37 @@ class MiniBatch(Stage):
                 f"MiniBatch has no order {order!r}", do=f"choose one of: {', '.join(ORDERS)}"
             )
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Cut the blocks and prepare the stages inside for them."""
         assert batch is None  # refused above
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
-            return self._prepare_generate(worker, generate)
+            return self._prepare_generate(partition, generate)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
-        role = self._enumerated_role(worker.program, exchanges)
+        role = self._enumerated_role(partition.program, exchanges)
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
-        self._check_awake(worker.program, role)
-        plan = BlockPlan.of(worker, role, self.order, by_tile=by_tile)
-        batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
-        can = can_be_fused(worker.program, worker.workers, self.inside, plan.role)
-        if batch.has_several_blocks and can and is_fusion_faster(worker, batch, self.inside):
-            return FusedBlocks(worker, self.inside, batch, self.order, self.awake)
+        self._check_awake(partition.program, role)
+        plan = BlockPlan.of(partition, role, self.order, by_tile=by_tile)
+        batch = plan.batch(partition, self.size, keep_groups=self.keep_groups)
+        can = can_be_fused(partition.program, partition.workers, self.inside, plan.role)
+        if batch.has_several_blocks and can and is_fusion_faster(partition, batch, self.inside):
+            return FusedBlocks(partition, self.inside, batch, self.order, self.awake)
         return BatchBlocks(
-            worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
+            partition, plan, batch, [stage.step(partition, batch) for stage in self.inside]
         )
 
-    def is_fused(self, program: Program, workers: int) -> bool:
+    def is_fused(self, program: BaseProgram, workers: int) -> bool:
         """Return whether all blocks are one kernel, if there are several."""
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
-    def one_thread_reason(self, program: Program) -> str:
+    def one_thread_reason(self, program: BaseProgram) -> str:
         """Return the reason for which blocks of one kernel run on one thread, and under which
         condition they do.
         """
         return one_thread_reason(program, self.inside, self.inner_role(program, ""))
 
-    def _check_awake(self, program: Program, role: str) -> None:
+    def _check_awake(self, program: BaseProgram, role: str) -> None:
         """Raise ProgramError where `awake` is no field that the enumerated type has."""
         vertex = program.edge.ends[program.edge.roles.index(role)]
         flags = [name for name, f in program.vertices[vertex].fields.items() if f.dtype == "b1"]
@@ -169,7 +169,7 @@ class MiniBatch(Stage):
                 do=f"name one of: {', '.join(flags) or 'none'}",
             )
 
-    def inner_role(self, program: Program, role: str) -> str:
+    def inner_role(self, program: BaseProgram, role: str) -> str:
         """Return the end that is enumerated; "" where edges are generated."""
         if any(isinstance(stage, Generate) for stage in self.inside):
             return ""
@@ -177,7 +177,7 @@ class MiniBatch(Stage):
             program, [stage for stage in self.inside if isinstance(stage, Exchange)]
         )
 
-    def _enumerated_role(self, program: Program, exchanges: Sequence[Exchange]) -> str:
+    def _enumerated_role(self, program: BaseProgram, exchanges: Sequence[Exchange]) -> str:
         """Return the name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
@@ -207,7 +207,7 @@ class MiniBatch(Stage):
             )
         return role
 
-    def _prepare_generate(self, worker: Worker, generate: Generate) -> Step:
+    def _prepare_generate(self, partition: Partition, generate: Generate) -> Step:
         """Prepare the blocks of a Generate: ranges of the positions of one type; each worker makes
         the edges of those vertices that it masters.
         """
@@ -216,8 +216,8 @@ class MiniBatch(Stage):
                 f"{generate.label} stands in a MiniBatch with Exchange, Apply or a size in edges",
                 do="give it one of its own",
             )
-        generate.check(worker)
-        vertices = worker.graph.vertices[generate.over]
+        generate.check(partition)
+        vertices = partition.graph.vertices[generate.over]
         n = vertices.part.vertices if vertices.part is not None else vertices.n_train
         cuts = blocks_by_vertices(
             n, -(-n // self.size.blocks) if self.size.blocks else self.size.vertices
@@ -227,13 +227,13 @@ class MiniBatch(Stage):
         plan = BlockPlan(
             generate.over, self.order if generate.use is not None else "fixed", generate.rounds
         )
-        made = generate.prepare_lists(worker, batch)
+        made = generate.prepare_lists(partition, batch)
         steps = [
             step
             for stage in self.inside
-            for step in (made.steps() if stage is generate else [stage.step(worker, batch)])
+            for step in (made.steps() if stage is generate else [stage.step(partition, batch)])
         ]
-        return BatchBlocks(worker, plan, batch, steps, made.closing())
+        return BatchBlocks(partition, plan, batch, steps, made.closing())
 
 
 class BatchBlocks(Blocks):
@@ -241,14 +241,14 @@ class BatchBlocks(Blocks):
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         plan: BlockPlan,
         batch: Batch,
         steps: Sequence[Step],
         closing: Sequence[Step] = (),
     ) -> None:
-        self._worker, self.plan, self.batch, self.steps, self.closing = (
-            worker,
+        self._partition, self.plan, self.batch, self.steps, self.closing = (
+            partition,
             plan,
             batch,
             steps,
@@ -260,10 +260,6 @@ class BatchBlocks(Blocks):
         """Boundaries (blocks + 1,) in positions of the enumerated type."""
         return self.batch.cuts
 
-    def run(self, block: Block | None = None) -> None:
-        """Run one pass over the blocks, with one worker."""
-        self._worker.run([self])
-
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
         """Yield this worker's blocks of this epoch, or of a repetition, in their order."""
         plan, count = self.plan, len(self.cuts) - 1
@@ -272,22 +268,24 @@ class BatchBlocks(Blocks):
 
     def _visits(self, repetition: int | None) -> list[tuple[int, int]]:
         """Return the pair (round, block) of each clock."""
-        worker, plan, count = self._worker, self.plan, len(self.cuts) - 1
-        number = worker.epoch if repetition is None else repetition
+        partition, plan, count = self._partition, self.plan, len(self.cuts) - 1
+        number = partition.epoch if repetition is None else repetition
         order = (
             np.arange(count)
             if plan.order == "fixed"
-            else permutation(key(worker.seed, "blocks", number), count)
+            else permutation(key(partition.seed, "blocks", number), count)
         )
         if plan.order == "rotated":
-            order = rotation.start(order, worker.rank, worker.workers)
-        if plan.order == "pipelined" and worker.workers > 1:
-            nothing = np.full(worker.workers - 1, count - 1)  # the last block is empty
+            order = rotation.start(order, partition.rank, partition.workers)
+        if plan.order == "pipelined" and partition.workers > 1:
+            nothing = np.full(partition.workers - 1, count - 1)  # the last block is empty
             order = np.concatenate(
-                [nothing[: worker.rank], order[order < count - 1], nothing[worker.rank :]]
+                [nothing[: partition.rank], order[order < count - 1], nothing[partition.rank :]]
             )
         if plan.both_ends:
             return list(
-                rotation.both_ends(order, plan.rounds, worker.rank, worker.workers, worker.slack)
+                rotation.both_ends(
+                    order, plan.rounds, partition.rank, partition.workers, partition.slack
+                )
             )
         return [(r, int(number)) for r in range(plan.rounds) for number in order]

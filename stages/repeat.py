@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.clock.block import Block
 from tux.clock.steps import RepeatedSteps, Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
 from tux.rows.plain import plain_parameters, plain_row
@@ -93,19 +92,21 @@ class Repeat(Stage):
                 do="put its MiniBatch outside, and say Generate(..., rounds=...)",
             )
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare the stages inside, and bind `until`."""
         assert batch is None  # MiniBatch refuses it
-        steps = [stage.step(worker) for stage in self.inside]
+        steps = [stage.step(partition) for stage in self.inside]
         if self.until is None:
             assert self.times is not None
-            return Repetitions(worker, steps, self._number(worker, "times", self.times))
-        most = self._number(worker, "most", self.most)
-        return RepetitionsUntil(worker, steps, most, self._bind_until(worker), self._too_many(most))
+            return Repetitions(partition, steps, self._number(partition, "times", self.times))
+        most = self._number(partition, "most", self.most)
+        return RepetitionsUntil(
+            partition, steps, most, self._bind_until(partition), self._too_many(most)
+        )
 
-    def _number(self, worker: Worker, name: str, chosen: int | str) -> int:
+    def _number(self, partition: Partition, name: str, chosen: int | str) -> int:
         """Return the number that `times` or `most` gives."""
-        declared = worker.program.parameters
+        declared = partition.program.parameters
         number = declared.get(chosen) if isinstance(chosen, str) else chosen
         if not isinstance(number, int) or isinstance(number, bool):
             integers = [n for n, value in declared.items() if type(value) is int]
@@ -117,15 +118,15 @@ class Repeat(Stage):
             raise self._error(f"Repeat: {name} is {number}", do="give 1 or more")
         return number
 
-    def _bind_until(self, worker: Worker) -> Callable[[], bool]:
+    def _bind_until(self, partition: Partition) -> Callable[[], bool]:
         """Return `until` as a function without parameters: bound to the context as it may be read,
         and to the parameters.
         """
         f = self.until
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-        numbers = worker.parameters | {WORKERS: worker.workers}
-        spec, arrays = worker.tables["tau"].visible_fields(
+        numbers = partition.parameters | {WORKERS: partition.workers}
+        spec, arrays = partition.tables["tau"].visible_fields(
             "score"
         )  # alike on all workers, read-only
         values: dict[str, Any] = {
@@ -160,12 +161,8 @@ class Repeat(Stage):
 class Repetitions(RepeatedSteps):
     """The steps of a Repeat with `times`, on one worker."""
 
-    def __init__(self, worker: Worker, steps: Sequence[Step], most: int) -> None:
-        self._worker, self.steps, self.most = worker, steps, most
-
-    def run(self, block: Block | None = None) -> None:
-        """Run one pass, with one worker."""
-        self._worker.run([self])
+    def __init__(self, partition: Partition, steps: Sequence[Step], most: int) -> None:
+        self._partition, self.steps, self.most = partition, steps, most
 
     def repetitions(self) -> Iterator[int]:
         """Yield the number of each repetition, counted over the whole run."""
@@ -181,13 +178,13 @@ class RepetitionsUntil(Repetitions):
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         steps: Sequence[Step],
         most: int,
         enough: Callable[[], bool],
         too_many: ProgramError,
     ) -> None:
-        super().__init__(worker, steps, most)
+        super().__init__(partition, steps, most)
         self._enough, self._too_many = enough, too_many
 
     def repetitions(self) -> Iterator[int]:

@@ -12,8 +12,8 @@ from tux.arrays.arrow import STRING
 from tux.base.errors import ProgramError
 from tux.clock.block import Block
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
-from tux.program.program import Program
+from tux.engine.partition import Partition
+from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch, Stage
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
@@ -90,7 +90,7 @@ class Score(Stage):
                 )
         self.label = f"Score({udf_names(f)}{f', over={over}' if over else ''})"
 
-    def enumerated_role(self, program: Program) -> str:
+    def enumerated_role(self, program: BaseProgram) -> str:
         """Return the name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is
         called per edge.
 
@@ -124,7 +124,7 @@ class Score(Stage):
             return columns[self.name]
         return np.column_stack([columns[f"{self.name}_{label}"] for label in self.labels])
 
-    def _width(self, program: Program) -> int:
+    def _width(self, program: BaseProgram) -> int:
         width = program.parameters.get(self.width) if isinstance(self.width, str) else self.width
         if not isinstance(width, int) or width < 0:
             known = (
@@ -139,24 +139,24 @@ class Score(Stage):
             )
         return width
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> ScoreStep:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> ScoreStep:
         """Compile the loop."""
-        edges, declared = worker.graph.held_out, worker.program.edge
-        role, width = self.enumerated_role(worker.program), self._width(worker.program)
+        edges, declared = partition.graph.held_out, partition.program.edge
+        role, width = self.enumerated_role(partition.program), self._width(partition.program)
         plan = ThreadPlan("vertices")  # a UDF may change nothing but what it is asked for
         if not role:
             scores = np.empty(len(edges))
             loops = EdgeLoops(
-                worker, self.label, edges, edges.walk_given(), declared.roles[0], plan, "score"
+                partition, self.label, edges, edges.walk_given(), declared.roles[0], plan, "score"
             )
             kernel, items = loops.score(self.f, scores), Items(even_items(0, len(edges)))
             return ScoreStep(scores, lambda: kernel(items, scores))
-        vertices = worker.graph.of_role(role)
+        vertices = partition.graph.of_role(role)
         rows, every = len(vertices), len(vertices.ids)
         one: type = np.int64 if self.whole else np.float64
         scores = np.zeros((every, width), np.float32) if width else np.zeros(every, one)
         layout = edges.walk_grouped(role, rows)
-        of = VertexLoops(worker, self.label, edges, layout, role, plan, "score")
+        of = VertexLoops(partition, self.label, edges, layout, role, plan, "score")
         filling, items = (
             of.fill(self.f, scores, vertices.order),
             Items(even_items(0, rows, layout.bounds)),

@@ -32,9 +32,9 @@ from collections.abc import Callable, Sequence
 
 from tux.base.errors import ProgramError
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
+from tux.program.base_program import BaseProgram
 from tux.program.fields import Reduction
-from tux.program.program import Program
 from tux.program.stage import Batch, Stage, TotalAddition
 from tux.stages.analysis.calls import Call
 from tux.stages.analysis.operands import Operand, field, scalar, split
@@ -56,9 +56,9 @@ class Zip(Apply):
         super().__init__(over, f, gather=gather, all=True, each=each)
         self.label = self.label.replace("Apply", "Zip", 1)
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare it as an Apply whose clock starts in order."""
-        return mark_in_order(super().prepare(worker, batch))
+        return mark_in_order(super().prepare(partition, batch))
 
 
 class ColumnOperator(Apply):
@@ -79,7 +79,7 @@ class ColumnOperator(Apply):
             for text in [to] if x is None else [to, x]:
                 split(text, self.label)
 
-    def expand(self, program: Program) -> Apply:
+    def expand(self, program: BaseProgram) -> Apply:
         """Return the Apply that it stands for. Raise ProgramError where it does not fit the
         program.
         """
@@ -115,15 +115,17 @@ class ColumnOperator(Apply):
                 do=f'declare {name} as "f4" or "f8"',
             )
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare the Apply that it stands for."""
-        return mark_in_order(self.expand(worker.program).prepare(worker, batch))
+        return mark_in_order(self.expand(partition.program).prepare(partition, batch))
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the calls of the Apply that it stands for."""
         return self.expand(program).calls(program, role)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plans of the Apply that it stands for."""
         return self.expand(program).plans(program, role, racing=racing)
 
@@ -215,7 +217,7 @@ class RowOperator(GlobalSync):
             for text in fields:
                 split(text, self.label)
 
-    def expand(self, program: Program) -> GlobalSync:
+    def expand(self, program: BaseProgram) -> GlobalSync:
         """Return the GlobalSync that it stands for. Raise ProgramError where it does not fit the
         program.
         """
@@ -238,7 +240,7 @@ class RowOperator(GlobalSync):
         stage.label, stage.takes = self.label, (total,)
         return stage
 
-    def _total(self, program: Program) -> str:
+    def _total(self, program: BaseProgram) -> str:
         """Return the name of the total of tau that gathers `into`."""
         fields = program.context.fields
         if not isinstance(fields.get(self.into), Reduction):
@@ -249,20 +251,22 @@ class RowOperator(GlobalSync):
             )
         return Reduction.total_of(self.into)
 
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare the GlobalSync that it stands for."""
-        return mark_in_order(self.expand(worker.program).prepare(worker, batch))
+        return mark_in_order(self.expand(partition.program).prepare(partition, batch))
 
-    def calls(self, program: Program, role: str) -> list[Call]:
+    def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the calls of the GlobalSync that it stands for."""
         return self.expand(program).calls(program, role)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
+    def plans(
+        self, program: BaseProgram, role: str, *, racing: bool = False
+    ) -> dict[str, ThreadPlan]:
         """Return the plans of the GlobalSync that it stands for."""
         return self.expand(program).plans(program, role, racing=racing)
 
     def totals_after(
-        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+        self, program: BaseProgram, before: dict[str, TotalAddition], role: str = ""
     ) -> dict[str, TotalAddition]:
         """Return `before`: it gathers its own total and takes it, and others stay."""
         return before

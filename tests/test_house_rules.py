@@ -135,13 +135,14 @@ def statements_in(node):
     return [each for name in names for each in getattr(node, name, [])]
 
 
-def statements(tree):
-    """Yield the statements of a tree but for what type checkers alone read."""
+def statements(tree, *, checked=False):
+    """Yield the statements of a tree; those that type checkers alone read if they are `checked`."""
     left = [tree]
     while left:
         node = left.pop()
         if (
-            isinstance(node, ast.If)
+            not checked
+            and isinstance(node, ast.If)
             and isinstance(node.test, ast.Name)
             and node.test.id == "TYPE_CHECKING"
         ):
@@ -150,11 +151,11 @@ def statements(tree):
         left += statements_in(node)
 
 
-def imports(tree):
+def imports(tree, *, checked=False):
     """Return dotted names that a tree imports when it runs, names taken from packages included, and
-    those in functions.
+    those in functions; with those that type checkers import if they are `checked`.
     """
-    for node in statements(tree):
+    for node in statements(tree, checked=checked):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -207,6 +208,11 @@ def imports_of(name):
     return [*imports(tree_of(name))]
 
 
+def all_imports_of(name):
+    """Return the modules that a file imports, or that type checkers import for it."""
+    return [*imports(tree_of(name), checked=True)]
+
+
 def called_names(name):
     """Return the names of the functions that a file calls directly."""
     return {
@@ -246,16 +252,24 @@ def test_partitioners_need_numpy_and_numba_alone(name):
 
 
 def test_no_circle_of_files():
+    """Imports of type checkers count. Those of the face of all are names, each imported when it is
+    first used.
+    """
     edges = {
         (name, target)
         for name in ENGINE
-        for dotted in imports_of(name)
+        for dotted in (imports_of if name == "tux/__init__.py" else all_imports_of)(name)
         if (target := file_of(dotted))
     }
     assert edges >= set(CIRCLES), "an exception that is not needed"
     graph = nx.DiGraph(edges - set(CIRCLES))
     circles = [sorted(files) for files in nx.strongly_connected_components(graph) if len(files) > 1]
     assert not circles and not list(nx.selfloop_edges(graph)), circles
+
+
+@of_each([name for name in ENGINE if name.startswith("stages/")])
+def test_a_stage_knows_its_partition_and_no_worker(name):
+    assert MODULES["tux.engine.worker"] not in map(file_of, all_imports_of(name))
 
 
 @of_each(ENGINE)

@@ -14,7 +14,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 def test_the_version_stands_in_one_file_and_the_others_agree():
     assert PROJECT["project"]["dynamic"] == ["version"]
-    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tux.__version__"}
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {
+        "attr": "tux.base.version.VERSION"
+    }
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", changes, re.MULTILINE)
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

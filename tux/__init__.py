@@ -112,7 +112,8 @@ if TYPE_CHECKING:
     from tux.stages import Sum as Sum
     from tux.stages import Zip as Zip
 
-__version__ = "0.2.0"
+
+__version__: str
 
 _NAMES = {
     "tux.api.labels": ("vertex_labels",),
@@ -234,6 +235,10 @@ __all__ = [name for name, module in _MODULES.items() if module not in _ESTIMATOR
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from tux.base.version import VERSION
+
+        return VERSION
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
     from tux.base.signals import hold_ctrl_c

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
-from tux.program.program import Program
 from tux.program.stage import TotalAddition
 from tux.stages.analysis.effect_values import Shape
 from tux.stages.analysis.effects import Effects, effects
@@ -26,7 +26,7 @@ class Call:
     """
 
     udf: Udf
-    program: Program
+    program: BaseProgram
     place: str
     shapes: Mapping[str, Shape]
     rows: Mapping[str, str]
@@ -82,13 +82,13 @@ class Call:
         }
 
 
-def shape_of(program: Program, fields: Mapping[str, Field]) -> Shape:
+def shape_of(program: BaseProgram, fields: Mapping[str, Field]) -> Shape:
     """Return the shape of a row with these fields, as the parameters of `program` make them."""
     sized = {name: field.resolve(program.parameters) for name, field in fields.items()}
     return Shape({name: len(field.shape) for name, field in sized.items()})
 
 
-def on_vertex(program: Program, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:
+def on_vertex(program: BaseProgram, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:
     """Return the shapes that a UDF on one vertex may have as parameters: the row, by several names,
     and the context.
     """
@@ -96,7 +96,7 @@ def on_vertex(program: Program, names: tuple[str, ...], vertex: str) -> dict[str
     return dict.fromkeys(names, row) | {"tau": shape_of(program, program.context.fields)}
 
 
-def on_edge(program: Program) -> dict[str, Shape]:
+def on_edge(program: BaseProgram) -> dict[str, Shape]:
     """Return the shapes that a UDF that is called per edge may have as parameters: both ends, the
     edge and the context.
     """
@@ -112,7 +112,7 @@ def on_edge(program: Program) -> dict[str, Shape]:
     return rows | own
 
 
-def slice_of(program: Program, end: str, vertex: str, fields: Mapping[str, Field]) -> Shape:
+def slice_of(program: BaseProgram, end: str, vertex: str, fields: Mapping[str, Field]) -> Shape:
     """Return the shape of a slice of edges with `fields`, whose rows at the other end are called
     `end`.
     """

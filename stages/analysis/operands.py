@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.errors import ProgramError
+from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
-from tux.program.program import Program
 
 _NAMED = re.compile(r"([^\W\d]\w*)(?:\[(\w+)\])?")
 
@@ -60,7 +60,9 @@ def split(text: object, what: str) -> tuple[str, str]:
     return found[1], found[2] or ""
 
 
-def field(program: Program, over: str, text: str, label: str, *, changed: bool = False) -> Operand:
+def field(
+    program: BaseProgram, over: str, text: str, label: str, *, changed: bool = False
+) -> Operand:
     """Return a field of the vertex type, or an entry of it. Raise ProgramError where there is none,
     or where masters do not hold it, or if it is `changed` and is read-only.
     """
@@ -101,7 +103,7 @@ def field(program: Program, over: str, text: str, label: str, *, changed: bool =
     return _entry(program, f"v.{name}", sized, index, label)
 
 
-def scalar(program: Program, by: object, label: str) -> Operand:
+def scalar(program: BaseProgram, by: object, label: str) -> Operand:
     """Return a number, or that of a field of tau or of a parameter. Raise ProgramError for anything
     else.
     """
@@ -146,7 +148,7 @@ def scalar(program: Program, by: object, label: str) -> Operand:
     return Operand(f"{sign}p.{name}", "", (), kind)
 
 
-def _numbers(program: Program) -> dict[str, type]:
+def _numbers(program: BaseProgram) -> dict[str, type]:
     return {n: d.type for n, d in program.params.items() if d.type in (int, float)}
 
 
@@ -154,7 +156,7 @@ def _values(fields: Mapping[str, Field]) -> str:
     return ", ".join(n for n, d in fields.items() if d.kind != "delta") or "none"
 
 
-def _entry(program: Program, name: str, sized: Field, index: str, label: str) -> Operand:
+def _entry(program: BaseProgram, name: str, sized: Field, index: str, label: str) -> Operand:
     """Return a sized field, or one of its entries."""
     lengths = sized.lengths
     if not index:

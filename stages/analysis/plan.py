@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
-from tux.program.program import Program
 from tux.rows.table import Claim
 from tux.rows.turns import MOST_LANES
 from tux.stages.analysis.calls import Call
@@ -201,7 +201,7 @@ def _reads(calls: Iterable[Call], name: str) -> set[str]:
 
 
 def why_no_lanes(
-    program: Program, calls: Sequence[Call], *, shared: bool = False
+    program: BaseProgram, calls: Sequence[Call], *, shared: bool = False
 ) -> tuple[str, str]:
     """Return the reason for which items may not add to copies of the context, and the advice to the
     user; two empty texts if they may. `shared`: the program's word that shared fields may be copied
@@ -242,7 +242,9 @@ def _has_other_effects(kinds: Mapping[str, str], combine: str) -> bool:
     return bool(kinds.keys() - {own})
 
 
-def plan_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> ThreadPlan:
+def plan_vertices(
+    program: BaseProgram, calls: Sequence[Call], *, lanes: bool = False
+) -> ThreadPlan:
     """Plan UDFs on one vertex, and along its edges, grouped by vertex."""
     claimed, found = claims(calls), writes(calls)
     why, do = why_no_lanes(program, calls, shared=lanes)
@@ -274,7 +276,7 @@ def plan_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = Fals
     )
 
 
-def plan_tiles(program: Program, call: Call, role: str) -> ThreadPlan:
+def plan_tiles(program: BaseProgram, call: Call, role: str) -> ThreadPlan:
     """Plan a UDF per edge; `role`: the enumerated end."""
     claimed, found = claims([call]), writes([call])
     why, do = why_no_lanes(program, [call])
@@ -299,7 +301,9 @@ def plan_tiles(program: Program, call: Call, role: str) -> ThreadPlan:
     )
 
 
-def plan_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> ThreadPlan:
+def plan_cells(
+    program: BaseProgram, calls: Sequence[Call], role: str, *, lanes: bool
+) -> ThreadPlan:
     """Plan a UDF per vertex that the program lets see one share of its edges at a time. Within one
     type it sees all at once.
     """
@@ -315,7 +319,7 @@ def plan_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: boo
     return ThreadPlan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
 
 
-def plan_lists(program: Program, call: Call, *, word: bool, racing: bool) -> ThreadPlan:
+def plan_lists(program: BaseProgram, call: Call, *, word: bool, racing: bool) -> ThreadPlan:
     """Plan a UDF on generated lists of vertices. `word`: by the program's word it may run in any
     order, and meanwhile in others; `racing`: the user takes it at that.
     """

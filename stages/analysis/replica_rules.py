@@ -8,9 +8,9 @@ worker too. What the analysis (`tux.stages.analysis.effects`) does not understan
 from __future__ import annotations
 
 from tux.base.errors import ProgramError
+from tux.program.base_program import BaseProgram
 from tux.program.combining import MEANS
 from tux.program.fields import Field
-from tux.program.program import Program
 from tux.stages.analysis.calls import Call
 from tux.stages.kernel.bind import place
 
@@ -33,7 +33,7 @@ def check_call(call: Call) -> None:
         _refuse_means(call)
 
 
-def may_be_cut(program: Program, vertex: str) -> bool:
+def may_be_cut(program: BaseProgram, vertex: str) -> bool:
     """Return whether a vertex of the type may have replicas on several workers."""
     return not program.vertices[vertex].whole
 

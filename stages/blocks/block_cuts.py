@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.graph.layout import blocks_by_edges, blocks_by_vertices, move_to_group_ends, tile_rows
 from tux.program.stage import Batch
 from tux.stages.blocks import rotation
@@ -52,54 +52,61 @@ class BlockPlan(NamedTuple):
     both_ends: bool = False
 
     @staticmethod
-    def of(worker: Worker, role: str, order: str, *, by_tile: bool) -> BlockPlan:
+    def of(partition: Partition, role: str, order: str, *, by_tile: bool) -> BlockPlan:
         """Return the plan over an end; `by_tile`: blocks can be walked share by share."""
-        if order != "rotated" or worker.workers == 1 or not by_tile:
+        if order != "rotated" or partition.workers == 1 or not by_tile:
             return BlockPlan(role, order)
-        other = worker.graph.edges.other(role)
-        cut = [worker.graph.of_role(each).is_cut for each in (role, other)]
+        other = partition.graph.edges.other(role)
+        cut = [partition.graph.of_role(each).is_cut for each in (role, other)]
         if cut == [False, True]:  # the end that is whole is changed by one worker alone
             role, cut = other, [True, False]
-        degrees = worker.graph.degrees(role)
-        visits = max(1, round(float(degrees.sum()) / max(len(degrees), 1) / worker.workers / VISIT))
-        two_types = worker.graph.of_role(role).name != worker.graph.of_role(other).name
+        degrees = partition.graph.degrees(role)
+        visits = max(
+            1, round(float(degrees.sum()) / max(len(degrees), 1) / partition.workers / VISIT)
+        )
+        two_types = partition.graph.of_role(role).name != partition.graph.of_role(other).name
         both_ends = two_types and all(cut)
         return BlockPlan(
-            role, order, max(visits, worker.workers) if both_ends else visits, both_ends
+            role, order, max(visits, partition.workers) if both_ends else visits, both_ends
         )
 
-    def batch(self, worker: Worker, size: Size, *, keep_groups: bool) -> Batch:
+    def batch(self, partition: Partition, size: Size, *, keep_groups: bool) -> Batch:
         """Return the blocks in the form in which the stages inside get them."""
-        cuts = self._cuts(worker, size, keep_groups=keep_groups)
+        cuts = self._cuts(partition, size, keep_groups=keep_groups)
         return Batch(
-            self.role, cuts, worker.graph.of_role(self.role).local_cuts(cuts), self._columns(worker)
+            self.role,
+            cuts,
+            partition.graph.of_role(self.role).local_cuts(cuts),
+            self._columns(partition),
         )
 
-    def _cuts(self, worker: Worker, size: Size, *, keep_groups: bool) -> np.ndarray:
-        degrees, several = worker.graph.degrees(self.role), worker.workers > 1
+    def _cuts(self, partition: Partition, size: Size, *, keep_groups: bool) -> np.ndarray:
+        degrees, several = partition.graph.degrees(self.role), partition.workers > 1
         rotated = self.order == "rotated" and several
         cuts = size.cuts(
             degrees,
-            max(1, int(degrees.sum()) // ((worker.slack + 2) * worker.workers)) if rotated else 0,
+            max(1, int(degrees.sum()) // ((partition.slack + 2) * partition.workers))
+            if rotated
+            else 0,
         )
-        cuts = move_to_group_ends(worker.graph.groups(self.role), cuts) if keep_groups else cuts
-        if rotated and worker.graph.of_role(self.role).is_cut:
-            least = rotation.least_blocks(worker.workers, worker.slack)
+        cuts = move_to_group_ends(partition.graph.groups(self.role), cuts) if keep_groups else cuts
+        if rotated and partition.graph.of_role(self.role).is_cut:
+            least = rotation.least_blocks(partition.workers, partition.slack)
             most = len(cuts) if self.both_ends else 0  # one of which is empty
             cuts = rotation.with_empty(cuts, max(least, most))
         return np.append(cuts, cuts[-1]) if self.order == "pipelined" and several else cuts
 
-    def _columns(self, worker: Worker) -> np.ndarray | None:
+    def _columns(self, partition: Partition) -> np.ndarray | None:
         """Return the boundaries, in local rows, of the ranges of the other end that make up shares.
 
         Return None where the other end is whole: then each worker makes shares of its own vertices.
         """
         if not self.both_ends:
             return None
-        other = worker.graph.edges.other(self.role)
-        vertices, degrees = worker.graph.of_role(other), worker.graph.degrees(other)
+        other = partition.graph.edges.other(self.role)
+        vertices, degrees = partition.graph.of_role(other), partition.graph.degrees(other)
         n = len(degrees)
-        tiles = -(-n // tile_rows(n, worker.tables[vertices.name].row_bytes()))
+        tiles = -(-n // tile_rows(n, partition.tables[vertices.name].row_bytes()))
         count = self.rounds * -(-tiles // self.rounds)
         cuts = blocks_by_edges(degrees, max(1, int(degrees.sum()) // count))
         return vertices.local_cuts(cuts)

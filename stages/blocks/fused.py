@@ -12,8 +12,8 @@ import numpy as np
 from tux.base.random import key, permutation
 from tux.clock.block import Block
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
-from tux.program.program import Program
+from tux.engine.partition import Partition
+from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch, Stage
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.plan import ThreadPlan, joint_claims
@@ -32,7 +32,7 @@ pays that all threads share them (`tux.stages.kernel.shared_kernel.ALONE_SECONDS
 """
 
 
-def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: str) -> bool:
+def can_be_fused(program: BaseProgram, workers: int, stages: Sequence[Stage], role: str) -> bool:
     """Return whether all of a mini-batch's stages work on rows that are known here: one worker, no
     tiles, no GlobalSync, and no random numbers for rows that several blocks touch.
     """
@@ -49,19 +49,21 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
     return workers == 1 and bool(rows) and all(rows)
 
 
-def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool:
+def touches_others(program: BaseProgram, stages: Sequence[Stage], role: str) -> bool:
     """Return whether one of the `stages` is an Apply on the end that is not enumerated."""
     own = _vertex_type(program, role)
     return any(isinstance(stage, Apply) and stage.over != own for stage in stages)
 
 
-def is_fusion_faster(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
+def is_fusion_faster(partition: Partition, batch: Batch, stages: Sequence[Stage]) -> bool:
     """Return whether blocks are so small that one loop on one thread is faster."""
-    touches = touches_others(worker.program, stages, batch.role)
-    return not touches or len(worker.graph.edges) <= MAX_FUSED_EDGES * (len(batch.local_cuts) - 1)
+    touches = touches_others(partition.program, stages, batch.role)
+    return not touches or len(partition.graph.edges) <= MAX_FUSED_EDGES * (
+        len(batch.local_cuts) - 1
+    )
 
 
-def one_thread_reason(program: Program, stages: Sequence[Stage], role: str) -> str:
+def one_thread_reason(program: BaseProgram, stages: Sequence[Stage], role: str) -> str:
     """Return the reason for which a mini-batch that can be fused runs on one thread, and under
     which condition it does.
     """
@@ -73,7 +75,7 @@ def one_thread_reason(program: Program, stages: Sequence[Stage], role: str) -> s
     return f"blocks run one after the other{limit}"
 
 
-def _vertex_type(program: Program, role: str) -> str:
+def _vertex_type(program: BaseProgram, role: str) -> str:
     """Return the vertex type of an end."""
     return program.edge.ends[program.edge.roles.index(role)]
 
@@ -104,10 +106,20 @@ class FusedBlocks(Step):
     own_clock = True
 
     def __init__(
-        self, worker: Worker, stages: Sequence[Stage], batch: Batch, order: str, awake: str = ""
+        self,
+        partition: Partition,
+        stages: Sequence[Stage],
+        batch: Batch,
+        order: str,
+        awake: str = "",
     ) -> None:
         """Write and compile the loop; `stages` are those of `can_be_fused`."""
-        self._worker, self._batch, self._order, self.walks = worker, batch, order, list[Walk]()
+        self._partition, self._batch, self._order, self.walks = (
+            partition,
+            batch,
+            order,
+            list[Walk](),
+        )
         self._purposes: list[np.uint64] = []
         self._bound: list[tuple[Any, ...]] = []
         role = batch.role
@@ -116,20 +128,22 @@ class FusedBlocks(Step):
                 c
                 for s in stages
                 if isinstance(s, CallingStage)
-                for c in s.calls(worker.program, role)
+                for c in s.calls(partition.program, role)
             ]
         )
         before: list[str] = []
         inside: list[str] = []
         layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
         # an Apply on the other end is called although nothing has been gathered
-        awake = "" if touches_others(worker.program, stages, role) else awake
+        awake = "" if touches_others(partition.program, stages, role) else awake
         if awake:
-            layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
+            layout["awake"] = partition.tables[partition.graph.of_role(batch.role).name].arrays[
+                awake
+            ]
         self._layout = tuple(layout.values())
         names, injected = ["order", *layout], dict[str, InjectedGlobal]()
         for number, stage in enumerate(stages):
-            scope, lines, varying = self._stage(worker, stage, f"s{number}_")
+            scope, lines, varying = self._stage(partition, stage, f"s{number}_")
             before += scope.before
             inside += lines
             injected |= scope.injected
@@ -146,20 +160,20 @@ class FusedBlocks(Step):
         ]
         examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
         self._kernel = compile_kernel(
-            worker, title, names, examples, lines, injected, worker.tables["tau"]
+            partition, title, names, examples, lines, injected, partition.tables["tau"]
         )
 
     def _stage(
-        self, worker: Worker, stage: Any, prefix: str
+        self, partition: Partition, stage: Any, prefix: str
     ) -> tuple[Scope, list[str], dict[str, Any]]:
         """Return one stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
         plan = ThreadPlan(claims=self._claims)
         if isinstance(stage, Exchange):
-            self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
-            loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
+            self.walks.append(stage.walk(partition, self._batch, self._batch.role, plan))
+            loops, along = stage.loops(partition, self.walks[-1], plan, prefix)
             return loops.scope, along, loops.varying
-        scope = Scope(worker, stage.access, stage.label, plan, prefix=prefix)
-        rows = row_set(worker, stage.over, self._batch)
+        scope = Scope(partition, stage.access, stage.label, plan, prefix=prefix)
+        rows = row_set(partition, stage.over, self._batch)
         varying: dict[str, Any] = {}
         head = ["for j in range(lo, hi):"]
         if isinstance(rows, TouchedRows):
@@ -169,9 +183,9 @@ class FusedBlocks(Step):
                 f"    j = {prefix}rows[t]",
             ]
         lines = [*head, *indent_lines(stage.calls_of_row(scope, "j"))]
-        for field, declared in worker.tables[stage.over].declared.items():
+        for field, declared in partition.tables[stage.over].declared.items():
             if declared.kind == "delta" and stage.gather:
-                array = worker.tables[stage.over].arrays[field]
+                array = partition.tables[stage.over].arrays[field]
                 varying |= {
                     f"{prefix}old_{field}": array,
                     f"{prefix}none_{field}": array.dtype.type(declared.identity),
@@ -202,14 +216,18 @@ class FusedBlocks(Step):
 
     def _shuffle_runs(self) -> np.ndarray:
         """Return the random order of runs in this pass."""
-        worker, count = self._worker, len(self._layout[0]) - 1
-        return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
+        partition, count = self._partition, len(self._layout[0]) - 1
+        return permutation(key(partition.seed, "blocks", partition.pass_number), count).astype(
+            np.int64
+        )
 
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
-        worker, cuts = self._worker, self._batch.local_cuts
-        with worker.timing("compute"):
-            self._kernel(self._shuffle_runs(), *self._layout, *self._arguments(worker.pass_number))
-        worker.clock += len(cuts) - 2
+        partition, cuts = self._partition, self._batch.local_cuts
+        with partition.timing("compute"):
+            self._kernel(
+                self._shuffle_runs(), *self._layout, *self._arguments(partition.pass_number)
+            )
+        partition.clock += len(cuts) - 2
         for walk in self.walks:
-            worker.edges_visited += int(walk.layout.bounds[cuts[-1]])
+            partition.edges_visited += int(walk.layout.bounds[cuts[-1]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tux.clock.block import Block
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.graph.layout import Layout
 from tux.graph.local import LocalEdges
 from tux.program.stage import Batch
@@ -30,16 +30,19 @@ class Walk:
     row_bytes: tuple[int, int] = (0, 0)
 
     @staticmethod
-    def by_tile(worker: Worker, edges: LocalEdges, role: str, batch: Batch | None) -> Walk:
+    def by_tile(partition: Partition, edges: LocalEdges, role: str, batch: Batch | None) -> Walk:
         """Lay out edges in tiles; a block is what lies between two neighbouring cuts of the
         mini-batch.
         """
-        vertices, other = worker.graph.of_role(role), worker.graph.of_role(edges.other(role))
+        vertices, other = partition.graph.of_role(role), partition.graph.of_role(edges.other(role))
         n, n_other = len(vertices), len(other)
         # the rows of a mini-batch of one block, so that edges are held in one order for both
-        rows = vertices.n_train if edges is worker.graph.edges else n
+        rows = vertices.n_train if edges is partition.graph.edges else n
         cuts = batch.local_cuts if batch else np.array([0, rows])
-        row_bytes = worker.tables[vertices.name].row_bytes(), worker.tables[other.name].row_bytes()
+        row_bytes = (
+            partition.tables[vertices.name].row_bytes(),
+            partition.tables[other.name].row_bytes(),
+        )
         layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
         return Walk(
             role,
@@ -53,23 +56,25 @@ class Walk:
 
     @staticmethod
     def by_vertex(
-        worker: Worker, edges: LocalEdges, role: str, *, along_edges: bool, parts: int = 1
+        partition: Partition, edges: LocalEdges, role: str, *, along_edges: bool, parts: int = 1
     ) -> Walk:
         """Lay out edges grouped by vertex, and by so many `parts` of the other end, or the vertices
         alone; of held-out edges, those of vertices that only the test has too.
         """
-        vertices = worker.graph.of_role(role)
+        vertices = partition.graph.of_role(role)
         n = len(vertices)
         layout = edges.walk_grouped(role, n) if along_edges else Layout.of_vertices(n)
         if along_edges and parts > 1:
-            layout = edges.walk_cells(role, n, len(worker.graph.of_role(edges.other(role))), parts)
+            layout = edges.walk_cells(
+                role, n, len(partition.graph.of_role(edges.other(role))), parts
+            )
         return Walk(
             role,
             edges,
             layout,
             False,
             vertices.n_train,
-            vertices.n_train if edges is worker.graph.edges else n,
+            vertices.n_train if edges is partition.graph.edges else n,
         )
 
     def groups(self, block: Block | None) -> tuple[int, int]:

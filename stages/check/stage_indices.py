@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.rows.table import RowTable
 from tux.stages.analysis.udf_source import definition
 from tux.stages.kernel.fingerprint import global_loads
@@ -40,13 +40,14 @@ class StageIndices:
     Called, it tells whether one of them is out of bounds now. That takes microseconds.
     """
 
-    def __init__(self, worker: Worker, udfs: Iterable[Any], tau: RowTable) -> None:
-        self._tau, self._parameters = tau.arrays, worker.parameters
+    def __init__(self, partition: Partition, udfs: Iterable[Any], tau: RowTable) -> None:
+        self._tau, self._parameters = tau.arrays, partition.parameters
         edge = {
-            n: f.resolve(worker.program.parameters) for n, f in worker.program.edge.fields.items()
+            n: f.resolve(partition.program.parameters)
+            for n, f in partition.program.edge.fields.items()
         }
         self._lengths: dict[tuple[str, int], int] = {}
-        for declared in (edge, *(table.declared for table in worker.tables.values())):
+        for declared in (edge, *(table.declared for table in partition.tables.values())):
             for name, field in declared.items():
                 for axis, length in enumerate(() if field.is_ragged else field.lengths):
                     known = self._lengths.get((name, axis), length)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tux.base.errors import ProgramError
-from tux.program.program import Program
+from tux.program.base_program import BaseProgram
 from tux.stages.kernel.written import place_in
 
 Udf = Callable[..., Any]
@@ -56,7 +56,7 @@ def parameters(udf: Udf, stage: str) -> list[str]:
     return [p.name for p in found]
 
 
-def names_role(program: Program, over: str, stage: str) -> bool:
+def names_role(program: BaseProgram, over: str, stage: str) -> bool:
     """Return whether `over` is the name of an end in UDFs. Raise ProgramError where it names no end
     at all.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.graph.layout import Layout
 from tux.graph.local import LocalEdges
 from tux.rows.table import RowTable
@@ -32,7 +32,7 @@ class EdgeLoops:
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         stage: str,
         edges: LocalEdges,
         layout: Layout,
@@ -41,16 +41,16 @@ class EdgeLoops:
         access: str = "exchange",
         prefix: str = "",
     ) -> None:
-        self.worker, self.edges, self.layout, self.role, self.prefix = (
-            worker,
+        self.partition, self.edges, self.layout, self.role, self.prefix = (
+            partition,
             edges,
             layout,
             role,
             prefix,
         )
         self.plan = plan
-        self.scope = Scope(worker, access, stage, plan, prefix=prefix)
-        declared = worker.program.edge
+        self.scope = Scope(partition, access, stage, plan, prefix=prefix)
+        declared = partition.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
         self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
         arrays = {
@@ -62,13 +62,13 @@ class EdgeLoops:
         self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
 
     def _row(self, role: str, index: str) -> Callable[[], str]:
-        return lambda: self.scope.row(self.worker.tables[self.types[role]], index, role)
+        return lambda: self.scope.row(self.partition.tables[self.types[role]], index, role)
 
     def _edge(self) -> Names:
         """Return the names of a per-edge UDF: both ends and the edge."""
         position = "e" if isinstance(self.layout.index, tuple) else f"{self.prefix}index[e]"
         rows = {role: self._row(role, at) for role, at in self.at.items()}
-        table = self.worker.edge_table(self.edges)
+        table = self.partition.edge_table(self.edges)
         return {**rows, table.name: lambda: self.scope.row(table, position)}
 
     def _edge_ids(self) -> str:
@@ -121,7 +121,7 @@ class EdgeLoops:
         span = f"{ends}, {self.prefix}index, {first}, {last}"
         edges = {
             "edges": lambda: self.scope.edges(
-                self._edge_table(), other, self.worker.tables[self.types[other]], span
+                self._edge_table(), other, self.partition.tables[self.types[other]], span
             )
         }
 
@@ -141,7 +141,7 @@ class EdgeLoops:
         Where they are data, and small, they are copied into the order of the walk: to jump to each
         in memory takes longer than the sum over a vertex's edges.
         """
-        table, index = self.worker.edge_table(self.edges), f"{self.prefix}index"
+        table, index = self.partition.edge_table(self.edges), f"{self.prefix}index"
         used = [name for name in table.declared if self.scope.uses(name)]
         size = sum(table.arrays[name][:1].nbytes for name in used)
         if size > SMALL or any(table.declared[name].kind != "data" for name in used):

@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import key
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.program.fields import ID
 from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, RowTable
@@ -41,7 +41,7 @@ class Scope:
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         access: str,
         stage: str,
         plan: ThreadPlan | None = None,
@@ -49,8 +49,8 @@ class Scope:
         at_home: bool = False,
         prefix: str = "",
     ) -> None:
-        self.worker, self.access, self.stage, self.at_home, self.prefix = (
-            worker,
+        self.partition, self.access, self.stage, self.at_home, self.prefix = (
+            partition,
             access,
             stage,
             at_home,
@@ -64,9 +64,9 @@ class Scope:
         self.scratch: set[str] = set()  # arguments of which each thread has its own
         self.by_position = False  # True: UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
-        self.values = worker.parameters
-        worker.kernels += 1
-        self.purpose = key(worker.seed, "stage", worker.kernels, stage)
+        self.values = partition.parameters
+        partition.kernels += 1
+        self.purpose = key(partition.seed, "stage", partition.kernels, stage)
 
     def uses(self, name: str) -> bool:
         """Return whether the UDFs may ask for an attribute of this name."""
@@ -122,21 +122,21 @@ class Scope:
         parameters, a random stream, and the whole graph if there is one.
         """
         names = {"tau": self._tau, "p": self._parameters, "rng": self._stream}
-        return names | ({"topology": self._topology} if self.worker.topology else {})
+        return names | ({"topology": self._topology} if self.partition.topology else {})
 
     def _topology(self) -> str:
-        assert self.worker.topology is not None
-        self._once(f"{self.prefix}topology = {self.row(self.worker.topology, '0')}")
+        assert self.partition.topology is not None
+        self._once(f"{self.prefix}topology = {self.row(self.partition.topology, '0')}")
         return f"{self.prefix}topology"
 
     @property
     def tau(self) -> RowTable:
         """The context that the UDFs see."""
-        return self.worker.server.tau if self.at_home else self.worker.tables["tau"]
+        return self.partition.server.tau if self.at_home else self.partition.tables["tau"]
 
     def vertices(self, name: str) -> RowTable:
         """Return the rows of a vertex type that the UDFs see."""
-        return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
+        return self.partition.server.tables[name] if self.at_home else self.partition.tables[name]
 
     def _tau(self) -> str:
         if self.prefix:
@@ -148,7 +148,7 @@ class Scope:
         return "tau"
 
     def _parameters(self) -> str:
-        values = self.values | ({WORKERS: self.worker.workers} if self.uses(WORKERS) else {})
+        values = self.values | ({WORKERS: self.partition.workers} if self.uses(WORKERS) else {})
         self.arguments[f"{self.prefix}values"] = tuple(values.values())
         self.injected[f"{self.prefix}parameters"] = InjectedGlobal("parameters", (tuple(values),))
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
@@ -168,9 +168,9 @@ class Scope:
         """Return the argument that holds the dense index of each row of a vertex type, for random
         streams.
         """
-        here = self.worker.graph.vertices[vertex].order
+        here = self.partition.graph.vertices[vertex].order
         self.arguments[f"{self.prefix}{vertex}_ids"] = (
-            self.worker.master_ids(vertex) if self.at_home else here
+            self.partition.master_ids(vertex) if self.at_home else here
         )
         return f"{self.prefix}{vertex}_ids"
 
@@ -211,10 +211,10 @@ class Scope:
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [*self.before, *thread_loop([*self.inside, *loop])]
         built = compile_kernel(
-            self.worker, self.stage, names, examples, body, self.injected, self.tau
+            self.partition, self.stage, names, examples, body, self.injected, self.tau
         )
         return SharedKernel(
-            self.worker, built, self.purpose, self.plan, self.arguments, self.scratch, own
+            self.partition, built, self.purpose, self.plan, self.arguments, self.scratch, own
         )
 
     def _context(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from tux.stages.kernel.lanes import Lanes
 from tux.stages.kernel.tickets import Items
 
 if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+    from tux.engine.partition import Partition
 
 ALONE_SECONDS = 3e-4
 """Seconds of work for which the other threads are not woken."""
@@ -32,7 +32,7 @@ class SharedKernel:
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         built: Callable[..., None] | SampledKernel,
         purpose: np.uint64,
         plan: ThreadPlan,
@@ -40,7 +40,7 @@ class SharedKernel:
         scratch: set[str],
         lanes: Lanes | None,
     ) -> None:
-        self._worker, self._built, self._purpose, self._plan = worker, built, purpose, plan
+        self._partition, self._built, self._purpose, self._plan = partition, built, purpose, plan
         self._arguments, self._scratch = dict(arguments), scratch
         self._lanes = lanes if lanes is not None and lanes.has_copies else None
         self._bound: dict[tuple[int, bool], tuple[Any, ...]] = {}
@@ -50,7 +50,7 @@ class SharedKernel:
         self, items: Items, *varying: Any, salt: int = 0, pass_number: int | None = None
     ) -> None:
         """Run the items. The random key is (stage, pass, `salt`)."""
-        number = self._worker.pass_number if pass_number is None else pass_number
+        number = self._partition.pass_number if pass_number is None else pass_number
         key = self._purpose ^ np.uint64(number | salt << 32)
         for piece in items.pieces(self._plan.refreshes, 2 * self._plan.lanes):
             self._run(piece, varying, key)
@@ -73,7 +73,7 @@ class SharedKernel:
             def stop() -> None:
                 turns[FAILED * STRIDE] = 1
 
-            self._worker.threads.run(call, stop)
+            self._partition.threads.run(call, stop)
         else:
             call(0)
         if size:
@@ -83,8 +83,8 @@ class SharedKernel:
 
     def _thread_count(self, size: int, runs: int) -> int:
         """Return how many threads share so many edges or rows. This decides times, not results."""
-        threads = self._worker.threads
-        able = self._worker.jit and self._plan.threads and threads.is_owner_thread()
+        threads = self._partition.threads
+        able = self._partition.jit and self._plan.threads and threads.is_owner_thread()
         if not able or size * self._rate < ALONE_SECONDS:
             return 1
         return min(threads.count, runs)

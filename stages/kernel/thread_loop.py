@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.rows.table import RowTable
 from tux.rows.turns import HI, LO
 from tux.stages.check.sample import SampledKernel
@@ -41,7 +41,7 @@ def indent_lines(lines: Sequence[str]) -> list[str]:
 
 
 def compile_kernel(
-    worker: Worker,
+    partition: Partition,
     title: str,
     names: Sequence[str],
     examples: tuple[Any, ...],
@@ -54,10 +54,10 @@ def compile_kernel(
     """
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
-    with worker.timing("compile"):
-        kernel = build(source, injected, examples, jit=worker.jit, check=worker.check)
-    if worker.check or not worker.jit:
+    with partition.timing("compile"):
+        kernel = build(source, injected, examples, jit=partition.jit, check=partition.check)
+    if partition.check or not partition.jit:
         return kernel
     checked = partial(build, source, injected, examples, jit=True, check=True)
     udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
-    return SampledKernel(kernel, checked, source, injected, StageIndices(worker, udfs, tau))
+    return SampledKernel(kernel, checked, source, injected, StageIndices(partition, udfs, tau))

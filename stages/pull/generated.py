@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.clock.block import Block
 from tux.clock.steps import Step
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.program.stage import Batch
 from tux.stages.pull.pull_rows import ClosingPull, ClosingPush, PullClient, PullRows, PushChanges
 from tux.sync.pull import list_lengths, share
@@ -36,7 +36,7 @@ class GeneratedLists:
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         over: str,
         rounds: int,
         kernels: Kernels,
@@ -45,8 +45,8 @@ class GeneratedLists:
         batch: Batch,
         client: PullClient | None,
     ) -> None:
-        self.worker, self.over, self.rounds, self.kernels, self.widths = (
-            worker,
+        self.partition, self.over, self.rounds, self.kernels, self.widths = (
+            partition,
             over,
             rounds,
             kernels,
@@ -81,7 +81,7 @@ class GeneratedLists:
         lists = {
             name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()
         }
-        with self.worker.timing("compute"):
+        with self.partition.timing("compute"):
             self.kernels.make(starts, block.round, *lists.values())
         self._made[block.number, block.round] = lists
 
@@ -98,24 +98,25 @@ class GeneratedLists:
     def use(self, block: Block, rows: tuple[Any, ...], lists: Lists) -> None:
         """Run `use` for a block, whose `lists` are numbers of `rows`."""
         assert self.kernels.use is not None
-        worker = self.worker
+        partition = self.partition
         counts = {name: list_lengths(array) for name, array in self.take_lists(block).items()}
         progress = np.float32(
-            (worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1)
+            (partition.epoch + (block.round + block.share) / self.rounds)
+            / max(partition.most_epochs, 1)
         )
         flattened = [
             each for name, array in lists.items() for each in (array.reshape(-1), counts[name])
         ]
-        with worker.timing("compute"):
+        with partition.timing("compute"):
             self.kernels.use(
                 rows,
                 self.starts(block),
                 block.round,
                 progress,
-                np.float32(share(worker.workers)),
+                np.float32(share(partition.workers)),
                 *flattened,
             )
-        worker.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
+        partition.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
 
 
 class _ListStep(Step):
@@ -144,7 +145,7 @@ class WalkHere(_ListStep):
     def go_on(self, block: Block) -> None:
         """Walk the edges."""
         made = self.generated
-        table, ids = made.worker.tables[made.over], made.kernels.ids
+        table, ids = made.partition.tables[made.over], made.kernels.ids
         made.use(block, table.visible_fields("exchange", ids=ids)[1], made.lists_of(block))
 
 
@@ -153,14 +154,14 @@ class KeepLists(_ListStep):
 
     def go_on(self, block: Block) -> None:
         """Append the lists to the worker's spool."""
-        made, worker = self.generated, self.generated.worker
-        assert worker.spool is not None
+        made, partition = self.generated, self.generated.partition
+        assert partition.spool is not None
         lists = made.take_lists(block)
-        worker.edges_visited += (
+        partition.edges_visited += (
             int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
         )
-        with worker.timing("send"):
-            worker.spool.append(made.starts(block), lists)
+        with partition.timing("send"):
+            partition.spool.append(made.starts(block), lists)
 
 
 class WalkPulled(Step):

@@ -12,12 +12,13 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.clock.block import Block
 from tux.clock.steps import Pull, Sync
-from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 from tux.messages.encoding import Arrays
 from tux.messages.message import Kind, Message, checking
 from tux.messages.payloads import PullAnswer, PullRequest, Push
 from tux.rows.table import freeze
 from tux.sync.fields import of_kinds
+from tux.sync.master_tables import MasterTables
 from tux.sync.pull import (
     PullServer,
     UnackedChanges,
@@ -26,7 +27,6 @@ from tux.sync.pull import (
     look_up_rows,
     share,
 )
-from tux.sync.server import Server
 
 
 class PullClient:
@@ -34,14 +34,14 @@ class PullClient:
     the kernel, and sends changes back.
     """
 
-    def __init__(self, worker: Worker, over: str) -> None:
-        part = worker.graph.vertices[over].part
+    def __init__(self, partition: Partition, over: str) -> None:
+        part = partition.graph.vertices[over].part
         assert part is not None
-        self.worker, self.over, self.table = worker, over, worker.tables[over]
+        self.partition, self.over, self.table = partition, over, partition.tables[over]
         self._home, self._number, self._workers = (
             freeze(part.home),
             freeze(part.number),
-            worker.workers,
+            partition.workers,
         )
         self._order = part.order
         self._fields = of_kinds(self.table, ("shared",))
@@ -50,9 +50,9 @@ class PullClient:
                 f"{over}.{strange[0]} is a {self.table.declared[strange[0]].kind} field",
                 do="what is pulled is shared",
             )
-        self._parts = [self._part(worker, f) for f in self._fields]
-        masters = worker.server.tables[over]
-        self.server = PullServer([masters.arrays[f] for f in self._fields], worker.workers)
+        self._parts = [self._part(partition, f) for f in self._fields]
+        masters = partition.server.tables[over]
+        self.server = PullServer([masters.arrays[f] for f in self._fields], partition.workers)
         self._place = np.full(len(self._home), -1, np.int32)
         # steps so far; those of the blocks under way
         self._begun, self._steps = 0, dict[tuple[int, int], int]()
@@ -65,12 +65,14 @@ class PullClient:
         self.sync_id = -1  # of the step that pulls
         self._warm()
 
-    def _part(self, worker: Worker, field: str) -> Any:
+    def _part(self, partition: Partition, field: str) -> Any:
         """Return the part of a field's changes that its masters take, as a number of the field's
         dtype.
         """
         declared = self.table.declared[field]
-        return declared.dtype.type(share(worker.workers) if declared.combine == "sqrt_mean" else 1)
+        return declared.dtype.type(
+            share(partition.workers) if declared.combine == "sqrt_mean" else 1
+        )
 
     def _warm(self) -> None:
         """Compile or load the functions that the first step calls, so that it does not wait for
@@ -98,7 +100,7 @@ class PullClient:
         ids, counts = group_by_home(flat, self._place, self._home, self._workers)
         self._place[ids] = -1
         self._steps[block.number, block.round] = self._begun
-        return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.worker.slack)
+        return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.partition.slack)
 
     def pull_nothing(self, clock: int) -> int:
         """Ask every home to answer when the changes of all steps before this one are folded."""
@@ -124,9 +126,9 @@ class PullClient:
         }
         answer = PullAnswer.read(message, self.server.fields, asked)
         self._pulled[answer.step][home] = answer
-        if asked[answer.step] and home != self.worker.rank:
-            self.worker.bytes_sent[self.over] += message.nbytes
-            self.worker.timeline.pulled[home] += message.nbytes
+        if asked[answer.step] and home != self.partition.rank:
+            self.partition.bytes_sent[self.over] += message.nbytes
+            self.partition.spans.pulled[home] += message.nbytes
 
     def lay_out(
         self, block: Block, made: dict[str, np.ndarray]
@@ -136,7 +138,7 @@ class PullClient:
         """
         step = self._steps[block.number, block.round]
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
-        with self.worker.timing("send"):
+        with self.partition.timing("send"):
             rows = [
                 join_aligned([answer.values[j] for answer in answers])
                 for j in range(len(self._fields))
@@ -167,7 +169,7 @@ class PullClient:
     def note_changes(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
         """Note the changes of a block's rows, which were `before`; `before` is used up."""
         step = self._steps[block.number, block.round]
-        with self.worker.timing("send"):
+        with self.partition.timing("send"):
             for array, old in zip(rows, before, strict=True):
                 np.subtract(array, old, out=old)
             cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
@@ -182,7 +184,7 @@ class PullClient:
         """
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
-        if self.worker.slack:
+        if self.partition.slack:
             self._unacked.note(step, [freeze(each) for each in ids], changes)
         sent = [
             [
@@ -209,10 +211,10 @@ class PullClient:
         """Send a message about so many rows. One about none does not count: those that close the
         blocks before a state is kept have none, and records are the same without them.
         """
-        message = Message(kind, self.worker.rank, home, clock, self.sync_id, arrays)
-        self.worker.enqueue(message, self.over, counted=rows > 0)
+        message = Message(kind, self.partition.rank, home, clock, self.sync_id, arrays)
+        self.partition.enqueue(message, self.over, counted=rows > 0)
 
-    def handle(self, server: Server, message: Message) -> list[Message]:
+    def handle(self, server: MasterTables, message: Message) -> list[Message]:
         """Answer a pull or a push on the home; return the answers that can be given now."""
         with checking(message):
             replies = (
@@ -240,7 +242,7 @@ class PullRows(Pull):
         self, client: PullClient, lists_of: Callable[[Block], dict[str, np.ndarray]]
     ) -> None:
         self._client, self._lists_of, self.table = client, lists_of, client.over
-        self.sync_id = client.sync_id = client.worker.register(self)
+        self.sync_id = client.sync_id = client.partition.register(self)
 
     def send(self, clock: int, block: Block | None) -> int:
         """Ask the masters; return the number of answers to come."""
@@ -251,7 +253,7 @@ class PullRows(Pull):
         """Keep one home's answer until the rows are laid out."""
         self._client.install(message)
 
-    def handle(self, server: Server, message: Message) -> list[Message]:
+    def handle(self, server: MasterTables, message: Message) -> list[Message]:
         """Answer a pull or a push on the home; return the answers that can be given now."""
         return self._client.handle(server, message)
 

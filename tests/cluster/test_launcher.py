@@ -26,6 +26,8 @@ def test_a_launcher_waits_while_a_worker_loads_or_computes(busy):
         here=SimpleNamespace(role="worker"),
         _look_around=lambda: None,
     )
-    with pytest.raises(DeadlinePassed, match=message("waited-s-for-and-no", "5", "epoch 3", "worker")):
+    with pytest.raises(
+        DeadlinePassed, match=message("waited-s-for-and-no", "5", "epoch 3", "worker")
+    ):
         Leader._receive(launcher, 5.0, "epoch 3")
     assert len(looks) == pytest.approx(busy + 5.0 / LOOK, abs=1)

@@ -13,8 +13,9 @@ from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.arrays.networks import from_arrays
 from tux.base.memory import resident
 from tux.engine import timeline
+from tux.engine.spans import SPANS
 from tux.engine.threads import Threads
-from tux.engine.timeline import INTERVAL, KINDS, SAMPLES, SPANS, Sample, until_next
+from tux.engine.timeline import INTERVAL, KINDS, SAMPLES, Sample, until_next
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
@@ -110,7 +111,7 @@ def test_spans_are_kept_in_rings(always, all_threads):
     samples = []
     training = Training(worker)
     for _ in range(2 * SPANS):
-        worker.timeline.note("compute", 1.0, 2.0)
+        worker.spans.note("compute", 1.0, 2.0)
     training.sample_to(lambda rank, sample: samples.append((rank, sample)))
     [*training.epochs(3)]
     assert {rank for rank, _ in samples} == {0} and all_threads
@@ -122,8 +123,8 @@ def test_spans_are_kept_in_rings(always, all_threads):
     assert all(KINDS[kind] in KINDS and ago >= length >= 0 for kind, ago, length, _ in spans)
     assert {name for each in lanes for name in each} >= {"main", "thread 1"}
     for _ in range(2 * SPANS):
-        worker.timeline.note("compute", math.inf, math.inf)
-    assert len(worker.timeline._spans) == SPANS
+        worker.spans.note("compute", math.inf, math.inf)
+    assert len(worker.spans.last) == SPANS
 
 
 def test_samples_of_all_workers_are_of_the_same_moments():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.programs.programs import Spy, start
 
+import tux.engine.partition
 import tux.engine.training
-import tux.engine.worker
 from tux import Context, Edge, Program, Vertex, delta, metric, mirror, param, shared, total, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
@@ -287,7 +287,7 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
     now = [0.0]
     clock = SimpleNamespace(perf_counter=lambda: now[0])
     monkeypatch.setattr(tux.engine.training, "time", clock)
-    monkeypatch.setattr(tux.engine.worker, "time", clock)
+    monkeypatch.setattr(tux.engine.partition, "time", clock)
 
     def spend(seconds, what=""):
         def run(worker, block):

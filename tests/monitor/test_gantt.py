@@ -11,7 +11,8 @@ from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
-from tux.engine.timeline import KINDS, SPANS
+from tux.engine.spans import SPANS
+from tux.engine.timeline import KINDS
 from tux.figures import figures
 from tux.monitor.trace import gantt_chart
 from tux.monitor.trace.gantt import read_gantt

@@ -120,7 +120,7 @@ def test_what_has_changed_since_it_began_is_refused(here, monkeypatch):
 def test_another_version_is_told(here, monkeypatch):
     kill("part", monkeypatch, 1)
     monkeypatch.setattr("tux.runs.description.python_version", lambda: "3.99")
-    monkeypatch.setattr("tux.runs.description.__version__", "9.8")
+    monkeypatch.setattr("tux.runs.description.VERSION", "9.8")
     told = RecordingSilent()
     resume("part", watch=told)
     line = next(text for text in told.lines if "than the run began with" in text)

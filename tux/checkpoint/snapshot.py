@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from tux.base.counts import add_counts
 from tux.base.errors import Refused
 from tux.checkpoint.segments import ListSegment
 from tux.rows.table import RowTable
 
 if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+    from tux.engine.partition import Partition
 
 
 class Counts(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,16 +48,16 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
     server_dense: dict[str, int]
 
     @staticmethod
-    def of(worker: Worker, trained: float) -> Counts:
+    def of(partition: Partition, trained: float) -> Counts:
         """Copy the worker's present counts and times."""
-        server = worker.server
+        server = partition.server
         return Counts(
             trained,
-            worker.edges_visited,
-            dict(worker.seconds),
+            partition.edges_visited,
+            dict(partition.seconds),
             server.seconds,
-            dict(worker.bytes_sent),
-            dict(worker.bytes_dense),
+            dict(partition.bytes_sent),
+            dict(partition.bytes_dense),
             dict(server.bytes_sent),
             dict(server.bytes_dense),
         )
@@ -77,14 +78,14 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
                 total[f] = {} if none else reduce(add_counts, values)
         return Counts(**total)
 
-    def put_back(self, worker: Worker) -> None:
+    def put_back(self, partition: Partition) -> None:
         """Set the worker's counts and times to these."""
-        server = worker.server
-        worker.edges_visited, server.seconds = self.edges_visited, self.served
+        server = partition.server
+        partition.edges_visited, server.seconds = self.edges_visited, self.served
         for counted, saved in (
-            (worker.seconds, self.seconds),
-            (worker.bytes_sent, self.bytes_sent),
-            (worker.bytes_dense, self.bytes_dense),
+            (partition.seconds, self.seconds),
+            (partition.bytes_sent, self.bytes_sent),
+            (partition.bytes_dense, self.bytes_dense),
             (server.bytes_sent, self.server_sent),
             (server.bytes_dense, self.server_dense),
         ):
@@ -133,24 +134,24 @@ class State(NamedTuple):
         return State(self.head, {name: array.copy() for name, array in self.arrays.items()})
 
 
-def arrays_of(worker: Worker) -> dict[str, np.ndarray]:
+def arrays_of(partition: Partition) -> dict[str, np.ndarray]:
     """Collect the worker's arrays, by name, but for those of the best epoch. RuntimeError if a
     mirror waits for an answer.
     """
-    server = worker.server
-    tables = {f"rows/{name}": table for name, table in worker.tables.items()}
+    server = partition.server
+    tables = {f"rows/{name}": table for name, table in partition.tables.items()}
     tables |= {f"masters/{name}": table for name, table in server.tables.items()}
     tables |= {"masters/tau": server.tau, "masters/special": server.special.table}
     out: dict[str, np.ndarray] = {}
     for prefix, table in tables.items():
         out |= {f"{prefix}/{field}": array for field, array in _changing(table)}
-    for name, mirrors in worker.mirrors.items():
+    for name, mirrors in partition.mirrors.items():
         if any(unacked.any() for unacked in mirrors.unacked.values()):
             raise RuntimeError(f"mirrors of {name} wait for answers")
         out |= {f"base/{name}/{field}": array for field, array in mirrors.base.items()}
-    for prefix, edges in (("edges", worker.graph.edges), ("held_out", worker.graph.held_out)):
+    for prefix, edges in (("edges", partition.graph.edges), ("held_out", partition.graph.held_out)):
         for field, array in edges.fields.items():
-            if worker.program.edge.fields[field].kind != "data":
+            if partition.program.edge.fields[field].kind != "data":
                 out[f"{prefix}/{field}"] = array
     return out | {f"totals/{name}": array for name, array in server.totals.arrays().items()}
 
@@ -164,11 +165,11 @@ def _changing(table: RowTable) -> Iterator[tuple[str, np.ndarray]]:
     )
 
 
-def put_back(worker: Worker, arrays: Mapping[str, np.ndarray]) -> None:
+def put_back(partition: Partition, arrays: Mapping[str, np.ndarray]) -> None:
     """Set the worker's arrays to those of a state of the same program, data and partition. Refused
     if they are of another.
     """
-    own = arrays_of(worker)
+    own = arrays_of(partition)
     kept = {
         name: array for name, array in arrays.items() if not name.startswith(("totals/", "best/"))
     }
@@ -182,13 +183,13 @@ def put_back(worker: Worker, arrays: Mapping[str, np.ndarray]) -> None:
             )
     for name, array in kept.items():
         own[name][...] = array
-    for mirrors in worker.mirrors.values():
+    for mirrors in partition.mirrors.values():
         for pending, unacked in zip(
             mirrors.pending.values(), mirrors.unacked.values(), strict=True
         ):
             pending[...] = 0
             unacked[...] = 0
-    worker.server.totals.put_back(
+    partition.server.totals.put_back(
         {
             name.removeprefix("totals/"): array
             for name, array in arrays.items()
@@ -210,8 +211,3 @@ def other_program(how: str) -> Refused:
         f"the checkpoint is not of this program and these data: {how}",
         do="resume with the program and the data of the run",
     )
-
-
-def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    """Add two counts by name."""
-    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

@@ -17,13 +17,13 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, TextIO
 
-from tux import __version__
 from tux.arrays.piped import remove_copies
 from tux.base.disk import machine_error
 from tux.base.endless import end_by_signals
 from tux.base.errors import TuxError, UsageError
 from tux.base.signals import handle_ending, resend_signal
 from tux.base.text import did_you_mean
+from tux.base.version import VERSION
 from tux.cli import show, streams
 from tux.cli.flags import INPUT, Flags
 from tux.cli.generate import generate
@@ -173,7 +173,7 @@ def _command(argv: list[str]) -> int:
         show.say(_help())
         return 0 if argv else 2
     if name == "--version":
-        show.say(f"tux {__version__}")
+        show.say(f"tux {VERSION}")
         return 0
     if name not in ABOUT:
         raise UsageError(

@@ -31,7 +31,7 @@ from tux.messages.message import Kind, Message
 
 if TYPE_CHECKING:
     from tux.messages.payloads import Answer
-    from tux.sync.server import Server
+    from tux.sync.master_tables import MasterTables
 
 Rows = np.ndarray | slice
 Part = TypeVar("Part")
@@ -87,6 +87,10 @@ class Blocks(Step):
     closing: Sequence[Step] = ()
     """One more clock after the blocks, if there are any."""
 
+    def run(self, block: Block | None = None) -> None:
+        """Run nothing: raise RuntimeError, as the schedule makes a clock for each block."""
+        raise RuntimeError("a mini-batch was run without its clocks")
+
     @property
     @abstractmethod
     def cuts(self) -> np.ndarray:
@@ -107,6 +111,10 @@ class RepeatedSteps(Step):
     begun = 0
     """Repetitions so far."""
     depends_on_answers = False
+
+    def run(self, block: Block | None = None) -> None:
+        """Run nothing: raise RuntimeError, as the schedule makes clocks for each repetition."""
+        raise RuntimeError("repeated steps were run without their clocks")
 
     @abstractmethod
     def repetitions(self) -> Iterator[int]:
@@ -154,12 +162,12 @@ class Fold(Sync, Generic[Part]):
     aggregated = ""
 
     @abstractmethod
-    def read(self, server: Server, message: Message) -> Part:
+    def read(self, server: MasterTables, message: Message) -> Part:
         """Read, on the server, the payload of a contribution, and check it."""
 
     @abstractmethod
     def serve(
-        self, server: Server, clock: int, contributions: list[Part]
+        self, server: MasterTables, clock: int, contributions: list[Part]
     ) -> Sequence[Arrays | Answer]:
         """Fold the contributions, on the server and in worker order; return the answer to each
         worker. An Answer is handed to the own worker as it is.
@@ -177,5 +185,5 @@ class Pull(Sync):
     answer = Kind.PULL_ANSWER
 
     @abstractmethod
-    def handle(self, server: Server, message: Message) -> list[Message]:
+    def handle(self, server: MasterTables, message: Message) -> list[Message]:
         """Handle a PULL_REQUEST or a PUSH on the server; return the answers that are possible."""

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tux.clock.clock import Clock
 from tux.clock.schedule import ClockTask, clocks, segments
 from tux.clock.steps import Step
+from tux.engine.partition import Partition
+from tux.engine.timeline import Timeline
 from tux.messages.message import BadMessage, Kind, Message
 from tux.sync.gathered import UnsentByClock, UnsentRows, list_unsent_rows
-
-if TYPE_CHECKING:
-    from tux.engine.worker import Worker
 
 
 class MidEpochCheckpoints(Protocol):
@@ -47,12 +46,14 @@ class ClockLoop:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Partition,
         steps: Sequence[Step],
         slack: int,
+        timeline: Timeline,
         checkpoints: MidEpochCheckpoints | None = None,
     ) -> None:
         self.worker, self.clock, self._checkpoints = worker, Clock(slack), checkpoints
+        self._timeline = timeline
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
         self.turns = (
@@ -119,7 +120,7 @@ class ClockLoop:
     def _start(self, task: ClockTask) -> None:
         finished = self.clock.finished
         self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
-        self.worker.timeline.count_start(self.clock.started - finished)
+        self.worker.spans.count_start(self.clock.started - finished)
         self._tasks[self.clock.start(len(task.segments), task.order)] = task
 
     def _is_wanted(self) -> bool | None:
@@ -156,7 +157,7 @@ class ClockLoop:
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send the messages of its synchronisations."""
         worker, task = self.worker, self._tasks[number]
-        worker.repetition, worker.timeline.clock = task.repetition, self.first + number
+        worker.repetition, worker.spans.clock = task.repetition, self.first + number
         self._switch_to(number, position)
         segment = task.segments[position]
         if segment.here:
@@ -171,7 +172,7 @@ class ClockLoop:
             )
             worker.send_enqueued()
         self.clock.end_segment(number, answers)
-        worker.timeline.look()
+        self._timeline.look()
         self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:

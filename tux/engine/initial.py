@@ -14,41 +14,41 @@ from tux.base.text import plural_noun
 from tux.rows.table import RowTable
 
 if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+    from tux.engine.partition import Partition
 
 CONTEXT = np.zeros(1, np.int64)
 """The dense index of the context's only row."""
 
 
-def fill_rows(worker: Worker) -> None:
+def fill_rows(partition: Partition) -> None:
     """Give every field of every replica and master its initial value. DataError where a data field
     is missing.
     """
-    for name, table in worker.tables.items():
-        _fill(worker, table, CONTEXT if name == "tau" else worker.graph.vertices[name].order)
-    server = worker.server
+    for name, table in partition.tables.items():
+        _fill(partition, table, CONTEXT if name == "tau" else partition.graph.vertices[name].order)
+    server = partition.server
     for name, table in server.tables.items():
-        _fill(worker, table, worker.master_ids(name))
+        _fill(partition, table, partition.master_ids(name))
     for table in (server.tau, server.special.table):
-        _fill(worker, table, CONTEXT)
-    for mirrors in worker.mirrors.values():
+        _fill(partition, table, CONTEXT)
+    for mirrors in partition.mirrors.values():
         mirrors.reset()
 
 
-def _fill(worker: Worker, table: RowTable, ids: np.ndarray) -> None:
+def _fill(partition: Partition, table: RowTable, ids: np.ndarray) -> None:
     for field, declared in table.declared.items():
         if declared.kind == "data":
-            table.arrays[field][...] = _data(worker, table, field)[ids]
+            table.arrays[field][...] = _data(partition, table, field)[ids]
         else:
             declared.init.fill(  # type: ignore[union-attr]
-                table.arrays[field], key(worker.seed, "initial", table.name, field), ids
+                table.arrays[field], key(partition.seed, "initial", table.name, field), ids
             )
 
 
-def _data(worker: Worker, table: RowTable, field: str) -> np.ndarray:
+def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:
     """Return a data field of all vertices of a type, (n, *shape)."""
     name, array, declared = table.name, table.arrays[field], table.declared[field]
-    vertices, program = worker.graph.vertices[name], type(worker.program).__name__
+    vertices, program = partition.graph.vertices[name], type(partition.program).__name__
     column, shape = vertices.data.get(field), array.shape[1:]
     if column is None and declared.default is not None:
         fixed = array.dtype.type(declared.default)

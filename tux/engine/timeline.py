@@ -17,20 +17,15 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from tux.base.memory import resident
-
-if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+from tux.engine.partition import Partition
 
 KINDS = ("compute", "apply", "send", "wait", "serve")
 """The kinds of work in a span of time; a sample has their numbers."""
-
-SPANS = 160
-"""Spans of the main thread that are kept."""
 
 INTERVAL = 0.1
 """Seconds between two samples at first."""
@@ -74,29 +69,14 @@ class Sample(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Timeline:
-    """The spans and counts of one worker since its last sample."""
+    """The samples of one worker's work, told while it runs its partition."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker, self.clock = worker, 0
-        self.sent, self.pulled = [0] * worker.workers, [0] * worker.workers
-        self._stale = [0] * (worker.slack + 1)
-        self._spans: deque[tuple[str, float, float, int]] = deque(maxlen=SPANS)
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
         self._tell: Callable[[Sample], None] | None = None
         self._begun = self._since = 0.0
         self._due = math.inf
         self._thread, self._before = 0, _Counts({}, 0, [], [], [])
-
-    # ---- events
-
-    def note(self, what: str, start: float, end: float) -> None:
-        """Note a span of work of the main thread, by `time.perf_counter`."""
-        self._spans.append((what, start, end, self.clock))
-
-    def count_start(self, unfinished: int) -> None:
-        """Count a clock that starts while `unfinished` ones before it are not finished."""
-        self._stale[min(unfinished, len(self._stale) - 1)] += 1
-
-    # ---- samples
 
     def tell_to(self, tell: Callable[[Sample], None]) -> None:
         """Set the function that gets the samples."""
@@ -123,14 +103,14 @@ class Timeline:
 
     def _tell_sample(self, held: WorkerInfo | None = None) -> None:
         assert self._tell is not None
-        worker, end, at = self._worker, time.perf_counter(), time.time()
+        partition, end, at = self._partition, time.perf_counter(), time.time()
         now, before = self._counts(), self._before
-        several = worker.workers > 1
+        several = partition.workers > 1
         sample = Sample(
             at=round(at, 6),
             seconds=round(end - self._since, 6),
-            epoch=worker.epoch,
-            clock=self.clock,
+            epoch=partition.epoch,
+            clock=partition.spans.clock,
             spent={
                 what: round(s - before.spent.get(what, 0.0), 6) for what, s in now.spent.items()
             },
@@ -148,11 +128,11 @@ class Timeline:
 
     def _counts(self) -> _Counts:
         """Copy the worker's counts so far."""
-        worker = self._worker
-        spent = {what: worker.seconds[what] for what in KINDS if what in worker.seconds}
-        spent["serve"] = worker.server.seconds
-        sent = [a + b for a, b in zip(self.sent, worker.server.bytes_to, strict=True)]
-        return _Counts(spent, worker.edges_visited, sent, [*self.pulled], [*self._stale])
+        partition, spans = self._partition, self._partition.spans
+        spent = {what: partition.seconds[what] for what in KINDS if what in partition.seconds}
+        spent["serve"] = partition.server.seconds
+        sent = [a + b for a, b in zip(spans.sent, partition.server.bytes_to, strict=True)]
+        return _Counts(spent, partition.edges_visited, sent, [*spans.pulled], [*spans.stale])
 
     def _lanes(self, end: float) -> dict[str, list[int]]:
         """Collect the spans since the last sample, by thread."""
@@ -163,24 +143,24 @@ class Timeline:
                 ago, length = round(1e6 * (end - start)), round(1e6 * (stop - start))
                 lanes[lane] += KINDS.index(what), ago, length, clock
 
-        for what, start, stop, clock in _take_all(self._spans):
+        for what, start, stop, clock in _take_all(self._partition.spans.last):
             if what in KINDS:
                 add("main", what, start, stop, clock)
-        for number, start, stop in _take_all(self._worker.threads.spans):
+        for number, start, stop in _take_all(self._partition.threads.spans):
             add(f"thread {number}", "compute", start, stop, -1)
         # last: a main thread that waits serves meanwhile
-        for thread, start, stop, clock in _take_all(self._worker.server.spans):
+        for thread, start, stop, clock in _take_all(self._partition.server.spans):
             lane = "main" if thread == self._thread else "sockets"
             add(lane, "serve", start, stop, clock)
         return dict(lanes)
 
     def _describe_worker(self) -> WorkerInfo:
-        worker, vertices = self._worker, self._worker.graph.vertices
+        partition, vertices = self._partition, self._partition.graph.vertices
         return WorkerInfo(
             host=socket.gethostname(),
             process=os.getpid(),
-            threads=worker.threads.count,
-            edges=len(worker.graph.edges),
+            threads=partition.threads.count,
+            edges=len(partition.graph.edges),
             rows={name: each.n_train for name, each in vertices.items()},
             masters={
                 name: each.n_train if each.part is None else len(each.part.masters)

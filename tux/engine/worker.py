@@ -1,5 +1,4 @@
-"""A worker: one partition's rows and edges, the program's parameters, and its place among the
-other workers.
+"""A worker: it runs the stages of a program on its partition, as one of several.
 
 Its clocks are run by `tux.engine.clock_loop`. The worker knows stages only as steps
 (`tux.clock.steps`): what it can run, and what sends, serves and installs.
@@ -8,203 +7,38 @@ Its clocks are run by `tux.engine.clock_loop`. The worker knows stages only as s
 from __future__ import annotations
 
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from tux.arrays.ids import Ids
-from tux.arrays.ragged import Piece
-from tux.checkpoint.snapshot import add_counts
-from tux.checkpoint.spool import Scratch, Spool
-from tux.clock.steps import Step, Sync
+from tux.clock.steps import Step
 from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.initial import fill_rows
-from tux.engine.threads import Threads
+from tux.engine.partition import Partition
 from tux.engine.timeline import Timeline
-from tux.engine.transport import NOBODY, Transport
-from tux.graph.local import LocalEdges, LocalGraph
-from tux.graph.parts import TypePart
+from tux.graph.local import LocalGraph
 from tux.messages.message import Kind, Message
-from tux.program.program import Program, scalars
+from tux.program.program import Program
 from tux.program.stage import Stage
-from tux.program.vertex_params import vertex_numbers
-from tux.rows.plain import PlainRow
-from tux.rows.table import RowTable
-from tux.sync.mirrors import Mirrors
-from tux.sync.server import Server
 
 
-class Worker:
-    """One partition's rows and edges. With several workers also a server (`tux.sync.server`):
-    masters of its share of the cut types.
-
-    Messages to others leave through `transport`; those for this worker are put into `inbox`.
+class Worker(Partition):
+    """A worker of a run, with its partition. The arguments are those of
+    `tux.engine.partition.Partition`.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        graph: LocalGraph,
-        *,
-        seed: int = 0,
-        jit: bool = True,
-        check: bool = False,
-        slack: int = 0,
-        rank: int = 0,
-        workers: int = 1,
-        threads: int = 1,
-        racing: bool = False,
-        cuts_few: bool = False,
-        transport: Transport = NOBODY,
-    ) -> None:
-        """Allocate rows, masters and mirrors, and give them their initial values.
+    program: Program
 
-        `cuts_few`: where the program allows that functions get the edges of a vertex in shares
-        (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
-        """
-        self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
-        self.slack, self.rank, self.workers = slack, rank, workers
-        self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
-        self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
-        self.syncs: list[Sync] = []
-        # opens a file for lists that no stage uses, which a stage writes by `spool`
-        self.scratch: Scratch | None = None
-        self.spool: Spool | None = None
-        # by vertex type and ragged field, from other workers: see `tux.engine.model`
-        self.received_lists: dict[tuple[str, str], list[Piece]] = {}
-        self._start_counters()
-        self.transport = transport
-        self.inbox: deque[Message] = deque()
-        self._enqueued: list[Message] = []
-        self._allocate()
+    def __init__(self, program: Program, graph: LocalGraph, **options: Any) -> None:
+        """Allocate rows, masters and mirrors, and give them their initial values."""
+        super().__init__(program, graph, **options)
         self.timeline = Timeline(self)
         fill_rows(self)
-
-    def _start_counters(self) -> None:
-        """Set all counts and times of a run to zero."""
-        self.most_epochs = 1  # of the run, for values that depend on its progress
-        self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
-        self.repetition: int | None = None  # of the running clock, if its steps are repeated
-        self.edges_visited = 0
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.bytes_sent: dict[str, int] = defaultdict(int)
-        # the bytes that the rows would have taken with all their values
-        self.bytes_dense: dict[str, int] = defaultdict(int)
-
-    def _allocate(self) -> None:
-        """Allocate the tables of the worker, its mirrors, and its server's masters."""
-        program, graph = self.program, self.graph
-        self.tables = {
-            name: self._table(
-                name, v.fields, len(graph.vertices[name]), partial(self._row_ids, name), graph
-            )
-            for name, v in program.vertices.items()
-        }
-        self.tables["tau"] = self._table("tau", program.context.fields, 1)
-        self.topology = graph.topology.table if graph.topology else None
-        mirrored = [name for name in self.cut_types() if not program.vertices[name].remote]
-        self.mirrors = (
-            {name: Mirrors(self.tables[name]) for name in (*mirrored, "tau")}
-            if self.workers > 1
-            else {}
-        )
-        masters = {
-            name: self._table(
-                name,
-                program.vertices[name].fields,
-                len(self.part(name).masters),
-                partial(self.master_ids, name),
-            )
-            for name in self.cut_types()
-        }
-        taus = (
-            self._table("tau", program.context.fields, 1),
-            self._table("tau", program.context.fields, 1),
-        )
-        self.server = Server(
-            self.rank, self.workers, masters, taus, lambda message: self.transport.send(message)
-        )
-        self.server.syncs = self.syncs
-
-    def cut_types(self) -> list[str]:
-        """List the vertex types that the partition cuts."""
-        return [name for name in self.program.vertices if self.graph.vertices[name].is_cut]
-
-    def part(self, name: str) -> TypePart:
-        """Return this worker's share of a type, where there are several workers."""
-        part = self.graph.vertices[name].part
-        assert part is not None
-        return part
-
-    def _table(
-        self,
-        name: str,
-        fields: dict[str, Any],
-        n: int,
-        order: Callable[[], np.ndarray] | None = None,
-        graph: LocalGraph | None = None,
-    ) -> RowTable:
-        """Allocate a table of n rows; `order` gives the dense index of each row of vertices,
-        `graph` the lengths of ragged fields.
-        """
-        declared = {f: d.resolve(self.program.parameters) for f, d in fields.items()}
-        ragged = graph is not None and any(d.is_ragged for d in declared.values())
-        entries = graph.counts(name) if graph is not None and ragged else None
-        ids = cache(lambda: order().astype(np.int32)) if order is not None else None
-        return RowTable.allocate(name, declared, n, entries, ids)
-
-    def _known_ids(self, name: str) -> tuple[Ids, int]:
-        """Return the ids of a type, and the number of those in the training graph."""
-        vertices = self.graph.vertices[name]
-        return vertices.ids, vertices.n_train if vertices.part is None else vertices.part.vertices
-
-    def positions(self) -> dict[str, int]:
-        """Return the parameters that are vertices, as positions in the order of their type."""
-        out = {}
-        for name, declared in self.program.params.items():
-            if declared.vertex:
-                vertices = self.graph.vertices[declared.vertex]
-                order = vertices.order if vertices.part is None else vertices.part.order
-                out[name] = int(np.flatnonzero(order == self.parameters[name])[0])
-        return out
-
-    def _row_ids(self, name: str) -> np.ndarray:
-        """Return the dense index of each row of a vertex type."""
-        return self.graph.vertices[name].order
-
-    def master_ids(self, name: str) -> np.ndarray:
-        """Return the dense index of each master of a cut type."""
-        part = self.part(name)
-        return part.order[part.masters]
-
-    def edge_table(self, edges: LocalEdges) -> RowTable:
-        """Return the fields of `edges`, in their present order, as a table."""
-        declared = {
-            f: d.resolve(self.program.parameters) for f, d in self.program.edge.fields.items()
-        }
-        return RowTable(self.program.edge_name, declared, edges.fields)
-
-    @property
-    def tau(self) -> PlainRow:
-        """The context, whose fields are attributes."""
-        tau = self.tables["tau"]
-        return PlainRow(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need; return the steps that `run`
         takes.
         """
         return [stage.step(self) for stage in stages]
-
-    def register(self, sync: Sync) -> int:
-        """Add a synchronisation, and return its number. Stages are prepared in one order on all
-        workers, so it is the same on all.
-        """
-        self.syncs.append(sync)
-        return len(self.syncs) - 1
 
     def run(self, steps: Sequence[Step], slack: int | None = None) -> None:
         """Run one pass over `steps`, each block of a mini-batch and each run of other steps being a
@@ -226,7 +60,7 @@ class Worker:
         self.take(self.transport.receive())
         end = time.perf_counter()
         self.seconds["wait"] += max(end - start - (self.server.seconds - served), 0.0)
-        self.timeline.note("wait", start, end)
+        self.spans.note("wait", start, end)
 
     def execute(
         self,
@@ -237,98 +71,17 @@ class Worker:
         """Run one pass as `run` does, but yield whenever nothing can go on before another message
         is taken.
         """
-        loop = ClockLoop(self, steps, self.slack if slack is None else slack, checkpoints)
+        loop = ClockLoop(
+            self, steps, self.slack if slack is None else slack, self.timeline, checkpoints
+        )
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started
         self.clock += loop.scheduled_clocks
         self.most_stale = max(self.most_stale, loop.clock.most_stale)
 
-    @property
-    def pass_number(self) -> int:
-        """The number of this pass over the running steps, for random streams: the epoch, or the
-        repetition of steps that are repeated.
-        """
-        return self.epoch if self.repetition is None else self.repetition
-
-    def total_sent(self) -> dict[str, int]:
-        """Add up the bytes sent to other workers so far, by vertex type (and "tau"), by this worker
-        and its server.
-        """
-        return add_counts(self.bytes_sent, self.server.bytes_sent)
-
-    def total_dense(self) -> dict[str, int]:
-        """Add up the bytes that the sent rows would have taken with all their values, by vertex
-        type.
-        """
-        return add_counts(self.bytes_dense, self.server.bytes_dense)
-
-    def masters(self, name: str) -> RowTable:
-        """Return the table of a type's masters here: the server's, or, of a whole type, this
-        worker's rows.
-        """
-        return self.server.tables[name] if self.graph.vertices[name].is_cut else self.tables[name]
-
-    def enqueue(self, message: Message, table: str, *, counted: bool = True) -> None:
-        """Send a message of a synchronisation when its segment ends, and count the bytes that
-        leave this worker under `table`, a vertex type or "tau", if they are to be `counted`.
-        """
-        if counted and message.dest != self.rank:
-            self.bytes_sent[table] += message.nbytes
-            self.timeline.sent[message.dest] += message.nbytes
-        self._enqueued.append(message)
-
-    def send_enqueued(self) -> None:
-        """Send all messages that have been enqueued at once, since the thread that sends would
-        compete with the code that packs. Remote messages are sent first.
-        """
-        messages, self._enqueued = self._enqueued, []
-        for message in sorted(messages, key=lambda each: each.dest == self.rank):
-            self.transport.send(message)
-
     def release(self) -> None:
         """Drop all that the worker holds, after which it is of no use. Its parts refer to it, so
         its memory would else stay until Python looks for cycles, which may be some runs later.
         """
         vars(self).clear()
-
-    def timing(self, what: str) -> BodyTimer:
-        """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""
-        return BodyTimer(self.seconds, what, self.timeline)
-
-    def forget_metrics(self) -> None:
-        """Set the context's metrics to NaN, so that one which is not computed in an epoch is not
-        taken for that epoch's.
-        """
-        for table in (self.tables["tau"], self.server.special.table):
-            for f, d in table.declared.items():
-                if d.reported:
-                    table.arrays[f][...] = np.nan
-
-    def metrics(self) -> dict[str, float]:
-        """Return the context's metrics that have a value, by name."""
-        table = self.tables["tau"]
-        values = {f: table.arrays[f][0].item() for f, d in table.declared.items() if d.reported}
-        return {f: x for f, x in values.items() if x == x}
-
-
-class BodyTimer:
-    """A context that adds the time of its body to ``seconds[what]``, and notes it as a span, if
-    nothing is raised.
-
-    It is a class, as it is entered several times a clock: a generator with contextlib takes longer.
-    """
-
-    __slots__ = ("_seconds", "_start", "_timeline", "_what")
-
-    def __init__(self, seconds: dict[str, float], what: str, timeline: Timeline) -> None:
-        self._seconds, self._what, self._timeline = seconds, what, timeline
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            end = time.perf_counter()
-            self._seconds[self._what] += end - self._start
-            self._timeline.note(self._what, self._start, end)

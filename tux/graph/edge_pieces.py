@@ -14,7 +14,7 @@ import numpy as np
 
 from tux.graph import store
 from tux.graph.local import LocalGraph
-from tux.program.program import Program
+from tux.program.base_program import BaseProgram
 
 PIECE = 1 << 20  # edges
 
@@ -33,7 +33,7 @@ def edges_of_graph(graph: LocalGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def edges_of_parts(
-    program: Program, folder: Path, parts: int
+    program: BaseProgram, folder: Path, parts: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the edges of all parts in a folder, those that count 0 left out. DataError if a part is
     missing.

@@ -17,8 +17,9 @@ from tux.graph.layout import Layout, refine, sort_by_rows, sort_by_tiles, strip_
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, remove_rows
 from tux.graph.sorting import InnerSorting, Sorting, count_keys
-from tux.graph.topology import Topology, topology_of
-from tux.program.program import Program
+from tux.graph.topologies import topology_of
+from tux.graph.topology import Topology
+from tux.program.base_program import BaseProgram
 from tux.program.types import Edge
 
 
@@ -275,7 +276,7 @@ class LocalGraph:
         return total
 
     @staticmethod
-    def of(program: Program, part: Part) -> LocalGraph:
+    def of(program: BaseProgram, part: Part) -> LocalGraph:
         """Make the graph of one worker. DataError if the part's types differ from the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(
@@ -299,7 +300,9 @@ class LocalGraph:
         return LocalGraph(vertices, edges, held_out, part, topology, part.has_test)
 
     @staticmethod
-    def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> LocalGraph:
+    def whole(
+        program: BaseProgram, train: EdgeData, test: EdgeData | None, seed: int
+    ) -> LocalGraph:
         """Make the graph in one part: every vertex has its one copy here. `test`'s ids extend those
         of `train`. The columns of `train` are given up one by one, if nobody else holds them.
         """
@@ -331,7 +334,7 @@ class LocalGraph:
 
 
 def _edges(
-    program: Program,
+    program: BaseProgram,
     vertices: Mapping[str, LocalVertices],
     ends: list[np.ndarray],
     fields: Mapping[str, np.ndarray],
@@ -346,7 +349,7 @@ def _edges(
 
 
 def _repeat_edges(
-    program: Program, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
+    program: BaseProgram, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
 ) -> LocalEdges:
     """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
     if (repeats := program.edge.repeats) and len(src):
@@ -367,15 +370,13 @@ def _repeat_edges(
                 f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more"
             )
         src, dst = np.repeat(src, times), np.repeat(dst, times)
-        columns = {
-            name: np.repeat(array, times, axis=0)
-            for name, array in columns.items()
-            if name != repeats
-        }
+        columns = {f: np.repeat(a, times, axis=0) for f, a in columns.items() if f != repeats}
     return LocalEdges(program.edge, src, dst, _fields(program, columns, len(src)))
 
 
-def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
+def _fields(
+    program: BaseProgram, columns: Mapping[str, np.ndarray], m: int
+) -> dict[str, np.ndarray]:
     """Make the fields of m edges: from `columns` where they are data, else from their constant."""
     fields = {}
     for name, f in program.edge.fields.items():

@@ -18,9 +18,9 @@ from tux.base.text import plural_noun
 from tux.graph import store
 from tux.graph.held_out import add_held_out
 from tux.graph.parts import Part, cut, hold_out
-from tux.graph.topology import topology_kind, topology_of, topology_of_parts
+from tux.graph.topologies import topology_kind, topology_of, topology_of_parts
 from tux.partition import PARTITIONERS
-from tux.program.program import Program
+from tux.program.base_program import BaseProgram
 
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
@@ -300,7 +300,7 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
 
 
 def partition_inputs(
-    program: Program, inputs: Any, partitioner: str, k: int, seed: int
+    program: BaseProgram, inputs: Any, partitioner: str, k: int, seed: int
 ) -> PartitionedGraph:
     """Return the parts of a run's `tux.inputs.load.Inputs`: read those that exist already, else cut
     the edges.
@@ -327,12 +327,12 @@ def partition_inputs(
     return replace(cut_graph, parts=add_topology(program, cut_graph.parts, inputs.train, seed))
 
 
-def whole_types(program: Program) -> list[str]:
+def whole_types(program: BaseProgram) -> list[str]:
     """List the vertex types that a program wants whole."""
     return [name for name, vertex in program.vertices.items() if vertex.whole]
 
 
-def _drop_unread_columns(program: Program, edges: EdgeData) -> EdgeData:
+def _drop_unread_columns(program: BaseProgram, edges: EdgeData) -> EdgeData:
     """Drop the columns that the program does not read: workers would store them in vain, and their
     names need not be names of files.
     """
@@ -365,7 +365,7 @@ def cut_end(parts: Sequence[Part], end: str) -> str:
 
 
 def add_topology(
-    program: Program, parts: list[Part], train: EdgeData | None, seed: int
+    program: BaseProgram, parts: list[Part], train: EdgeData | None, seed: int
 ) -> list[Part]:
     """Add the whole graph's neighbour lists to the parts, if the program looks at them; `train`:
     None where only the parts hold it.

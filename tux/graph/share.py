@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.graph.local import LocalGraph
-from tux.program.program import Program
+from tux.program.base_program import BaseProgram
 
 
 class TypeShare(NamedTuple):
@@ -39,7 +39,7 @@ class Share(NamedTuple):
     held_out: np.ndarray
 
 
-def types_of(program: Program, graph: LocalGraph) -> dict[str, TypeShare]:
+def types_of(program: BaseProgram, graph: LocalGraph) -> dict[str, TypeShare]:
     """Return the worker's share of each vertex type."""
     out = {}
     for name, each in graph.vertices.items():

@@ -6,9 +6,10 @@ import difflib
 import inspect
 from collections.abc import Container
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tux.base.errors import ProgramError, UsageError
+from tux.program.base_program import BaseProgram
 from tux.program.fields import EDGES
 from tux.program.hooks import NEAR
 from tux.program.input import Input
@@ -16,9 +17,6 @@ from tux.program.naming import describe_value, place, place_of_member
 from tux.program.params import WORKERS, Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
-
-if TYPE_CHECKING:
-    from tux.program.program import Program
 
 RESERVED = {
     "tau": "the context",
@@ -74,7 +72,10 @@ def complete_param(cls: type, name: str, annotation: Any, declared: Param) -> Pa
 
 
 def check_types(
-    cls: type[Program], base: type[Program], edges: dict[str, Edge], contexts: dict[str, Context]
+    cls: type[BaseProgram],
+    base: type[BaseProgram],
+    edges: dict[str, Edge],
+    contexts: dict[str, Context],
 ) -> None:
     """Raise ProgramError for types that do not belong together. `base` is Program."""
     if len(edges) > 1:
@@ -111,7 +112,7 @@ def check_types(
         )
 
 
-def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
+def _check_ends(cls: type[BaseProgram], edge: str, declared: Edge) -> None:
     """Raise ProgramError for an edge that ends at no vertex type."""
     for end in declared.ends:
         if end not in cls.vertices:
@@ -122,7 +123,7 @@ def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
             )
 
 
-def check_vertex_params(cls: type[Program]) -> None:
+def check_vertex_params(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a parameter that is a vertex of a type that does not exist."""
     for name, declared in cls.params.items():
         if declared.vertex and declared.vertex not in cls.vertices:
@@ -133,7 +134,7 @@ def check_vertex_params(cls: type[Program]) -> None:
             )
 
 
-def check_lengths(cls: type[Program]) -> None:
+def check_lengths(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a field whose length names no integer parameter."""
     integers = [name for name, declared in cls.params.items() if declared.type in (int, bool)]
     types = {**cls.vertices, cls.edge_name: cls.edge, "tau": cls.context}
@@ -150,13 +151,13 @@ def check_lengths(cls: type[Program]) -> None:
                 )
 
 
-def check_members(cls: type[Program], base: type[Program]) -> None:
+def check_members(cls: type[BaseProgram], base: type[BaseProgram]) -> None:
     """Raise ProgramError where something else stands in the place of a number or text, or of the
     input or report. `base` is Program.
     """
     for name, member in vars(cls).items():
         if name in ("epochs", "monitor", "keeps_best", "agree"):
-            what, kind = f"{cls.__name__}.{name} is {member!r}", type(vars(base)[name])
+            what, kind = f"{cls.__name__}.{name} is {member!r}", type(getattr(base, name))
             do = "" if type(member) is kind else f"give it a value of type {kind.__name__}"
             if name == "agree" and member not in AGREE:
                 do = f"it may be {' or '.join(map(repr, AGREE))}"
@@ -169,7 +170,7 @@ def check_members(cls: type[Program], base: type[Program]) -> None:
                 raise ProgramError(what, where=place_of_member(cls, name), do=do)
 
 
-def check_names(cls: type[Program], base: type[Program], inherited: Container[str]) -> None:
+def check_names(cls: type[BaseProgram], base: type[BaseProgram], inherited: Container[str]) -> None:
     """Raise ProgramError for parameters and methods that have the name of an attribute of all
     programs, and for plain values whose name is nearly one. `base` is Program, `inherited` are the
     names of parameters, which a plain value gives another default.
@@ -197,7 +198,7 @@ def check_names(cls: type[Program], base: type[Program], inherited: Container[st
             )
 
 
-def check_monitor(cls: type[Program]) -> None:
+def check_monitor(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a monitored metric that the context does not declare."""
     metrics = [name for name, field in cls.context.fields.items() if field.reported]
     if cls.monitor and cls.monitor not in metrics:
@@ -209,9 +210,9 @@ def check_monitor(cls: type[Program]) -> None:
         )
 
 
-def check_input(cls: type[Program]) -> None:
+def check_input(cls: type[BaseProgram], input: Input) -> None:
     """Raise ProgramError where the declared types do not fit the input."""
-    if fault := cls.input.fault(cls):
+    if fault := input.fault(cls):
         raise ProgramError(
             f"{cls.__name__}: {fault}",
             where=place(cls),

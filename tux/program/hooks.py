@@ -9,10 +9,13 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tux.base.errors import ProgramError
 from tux.program.naming import place, place_of_member
+
+AnyProgram: TypeAlias = Any
+"""The program that a hook gets. A hook may name its user's own class instead."""
 
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "Program": {"setup": (), "stages": (), "evaluate": (), "converged": ("metrics",)}

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.base.errors import UsageError
-from tux.program.hooks import check_hooks
+from tux.program.hooks import AnyProgram, check_hooks
 from tux.program.types import Edge
 
 if TYPE_CHECKING:
     from tux.arrays.edges import EdgeData
     from tux.graph.topology import Topology
-    from tux.program.program import Program
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Input:
     def __init_subclass__(cls) -> None:
         check_hooks(cls)
 
-    def fault(self, program: type[Program]) -> str:
+    def fault(self, program: type[AnyProgram]) -> str:
         """Return the reason for which the types that a program declares do not fit this input; ""
         if they do.
         """
@@ -52,7 +51,7 @@ class Input:
         """True if ``--labels FILE`` names labels of vertices, by which the model is judged."""
         return False
 
-    def topology(self, program: Program) -> str:
+    def topology(self, program: AnyProgram) -> str:
         """Return whether every worker may look at the whole graph: "directed", "undirected" (each
         edge both ways), or "" (not).
 
@@ -61,19 +60,19 @@ class Input:
         """
         return ""
 
-    def extra_tables(self, program: Program, topology: Topology) -> dict[str, np.ndarray]:
+    def extra_tables(self, program: AnyProgram, topology: Topology) -> dict[str, np.ndarray]:
         """Compute arrays of the program's own, by name, which UDFs read beside those of `topology`:
         once a machine.
         """
         return {}
 
-    def hold_out(self, program: Program, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
+    def hold_out(self, program: AnyProgram, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
         """Split the edges into those to train on and those to judge by, where no file of the latter
         is named.
         """
         return edges, None
 
-    def specialise(self, program: Program, edges: EdgeData) -> Program:
+    def specialise(self, program: AnyProgram, edges: EdgeData) -> AnyProgram:
         """Return the program to run in place of this one on these edges, which a partitioned folder
         does not show: itself, unless overridden.
 
@@ -108,7 +107,7 @@ class Ratings(Input):
     data field.
     """
 
-    def fault(self, program: type[Program]) -> str:
+    def fault(self, program: type[AnyProgram]) -> str:
         """Return the reason for which these are no ratings; "" if they are."""
         return "Ratings() join two vertex types" if _one_type(program.edge) else ""
 
@@ -122,7 +121,7 @@ class Bags(Input):
     document, word and count. Without DATA a corpus of known topics is made up.
     """
 
-    def fault(self, program: type[Program]) -> str:
+    def fault(self, program: type[AnyProgram]) -> str:
         """Return the reason for which these are no bags; "" if they are."""
         return "Bags() join two vertex types" if _one_type(program.edge) else ""
 
@@ -146,7 +145,7 @@ class Samples(Input):
     every: str = ""
     hashed: str = ""
 
-    def fault(self, program: type[Program]) -> str:
+    def fault(self, program: type[AnyProgram]) -> str:
         """Return the reason for which these are no samples; "" if they are."""
         first = program.vertices[program.edge.ends[0]].fields
         if _one_type(program.edge) or "label" not in first or first["label"].kind != "data":
@@ -156,19 +155,19 @@ class Samples(Input):
         missing = [name for name in named if name not in program.params]
         return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
 
-    def numeric(self, program: Program) -> bool:
+    def numeric(self, program: AnyProgram) -> bool:
         """Return whether labels are numbers, which `label` holds as they are, and not two
         classes.
         """
         return False
 
-    def multiclass(self, program: Program) -> bool:
+    def multiclass(self, program: AnyProgram) -> bool:
         """Return whether there may be any number of classes, of which `label` holds the number from
         0.
         """
         return False
 
-    def specialise(self, program: Program, edges: EdgeData) -> Program:
+    def specialise(self, program: AnyProgram, edges: EdgeData) -> AnyProgram:
         """Return the program with the names of the classes as parameters, so that the model knows
         them.
         """
@@ -192,7 +191,7 @@ class Points(Input):
     rows' numbers from 1.
     """
 
-    def fault(self, program: type[Program]) -> str:
+    def fault(self, program: type[AnyProgram]) -> str:
         """Return the reason for which these are no points; "" if they are."""
         if len(program.vertices) != 1:
             return "Points() are vertices of one type"

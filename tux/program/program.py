@@ -17,6 +17,7 @@ import numpy as np
 from tux.base.callers import warn_caller
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean
+from tux.program.base_program import BaseProgram
 from tux.program.checks import (
     check_input,
     check_lengths,
@@ -28,10 +29,9 @@ from tux.program.checks import (
     complete_param,
 )
 from tux.program.hooks import check_hooks
-from tux.program.input import Graph, Input, Points
+from tux.program.input import Points
 from tux.program.naming import describe_value, place
 from tux.program.params import Param, formers, use_present_names
-from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
 
@@ -40,38 +40,8 @@ PLAIN = (bool, int, float, str)
 _DERIVED = ("edge", "context")  # set on each class by Program itself
 
 
-class Program:
+class Program(BaseProgram):
     """Base class of all programs. Subclasses declare; see the module's text and docs/program.md."""
-
-    epochs: int = 20
-    """Passes over `stages()` when the command line says nothing."""
-
-    monitor: str = ""
-    """Name of the metric (smaller is better) that decides the best epoch and early stopping;
-    empty: none.
-    """
-
-    keeps_best: bool = True
-    """True if a run with held-out data keeps the model of the best epoch without early stopping,
-    too. Early stopping always keeps it.
-    """
-
-    agree: str = "path"
-    """The agreement of runs on several workers with a run on one worker, but for rounding:
-    "path", the values of each epoch, or "optimum", only where they lead.
-    """
-
-    input: Input = Graph()
-    """The input that it reads: edges, unless it names another of `tux.program.input`."""
-
-    report: Report = Report()
-    """The report about a finished run: nothing, unless it names another."""
-
-    params: dict[str, Param] = {}
-    vertices: dict[str, Vertex] = {}
-    edge_name: str = ""
-    edge: Edge = Edge("", "")
-    context: Context = Context()
 
     def __init_subclass__(cls) -> None:
         try:
@@ -103,7 +73,7 @@ class Program:
         own = {
             n: v
             for n, v in members.items()
-            if v is not vars(Program).get(n) and n not in _DERIVED or n in vars(cls)
+            if v is not getattr(Program, n, None) and n not in _DERIVED or n in vars(cls)
         }
         edges = {n: v for n, v in own.items() if isinstance(v, Edge)}
         points = isinstance(cls.input, Points) and bool(cls.vertices)
@@ -119,7 +89,7 @@ class Program:
         if contexts:
             cls.context = next(iter(contexts.values()))
         if cls.edge_name or points:
-            check_input(cls)
+            check_input(cls, cls.input)
             check_lengths(cls)
             check_monitor(cls)
             check_vertex_params(cls)
@@ -258,17 +228,3 @@ def score_of(program: Program) -> Any:
             do="e.g. return Score(f)",
         )
     return stage
-
-
-def scalars(program: Program) -> dict[str, Any]:
-    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
-    declared otherwise.
-    """
-    out: dict[str, Any] = {}
-    for name, declared in program.params.items():
-        chosen = program.parameters[name]
-        if declared.type is float:
-            out[name] = np.dtype(declared.dtype or "f8").type(chosen)
-        elif declared.type is not str:
-            out[name] = chosen
-    return out

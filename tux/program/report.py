@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tux.program.hooks import check_hooks
+from tux.program.hooks import AnyProgram, check_hooks
 
 if TYPE_CHECKING:
     from tux.arrays.edges import EdgeData
-    from tux.program.program import Program
 
 REPEATS = 10
 """Random splits of the labelled vertices that a score is the mean of, where the user names no
@@ -62,7 +61,7 @@ class GroundTruth:
     progress: Callable[[float], None] = lambda share: None
 
 
-Export = Callable[["Program", Model], dict[str, Any]]
+Export = Callable[[AnyProgram, Model], dict[str, Any]]
 """Arrays by name, of numbers or text, for another program to read; or a `Document`."""
 
 
@@ -93,35 +92,35 @@ class Report:
     def __init_subclass__(cls) -> None:
         check_hooks(cls)
 
-    def opening(self, program: Program, vertices: Mapping[str, int]) -> list[str]:
+    def opening(self, program: AnyProgram, vertices: Mapping[str, int]) -> list[str]:
         """Return sentences that tell the user before training what parameters mean for these data,
         by the number of `vertices` of each type: e.g. how large a mini-batch is.
         """
         return []
 
-    def tables(self, program: Program, model: Model) -> Tables:
+    def tables(self, program: AnyProgram, model: Model) -> Tables:
         """Return tables of the model, by name. Their first rows are shown, all are kept as
         model/NAME.tsv.
         """
         return {}
 
-    def history(self, program: Program, records: Records) -> Tables:
+    def history(self, program: AnyProgram, records: Records) -> Tables:
         """Return tables made of the epochs' records, shown and kept as those of `tables`."""
         return {}
 
-    def summary(self, program: Program, tables: Tables, records: Records) -> dict[str, float]:
+    def summary(self, program: AnyProgram, tables: Tables, records: Records) -> dict[str, float]:
         """Return numbers about the finished run, from its tables and the epochs' records: they
         stand in its results, and are told at its end.
         """
         return {}
 
-    def remarks(self, program: Program, records: Records) -> list[str]:
+    def remarks(self, program: AnyProgram, records: Records) -> list[str]:
         """Return sentences that warn the user at the end of a run, by the epochs' records: e.g.
         that it has ended too early.
         """
         return []
 
-    def judge(self, program: Program, model: Model, truth: GroundTruth) -> dict[str, float]:
+    def judge(self, program: AnyProgram, model: Model, truth: GroundTruth) -> dict[str, float]:
         """Measure how good the finished model is by held-out edges or labels, outside training
         time: return numbers for the run's results.
         """
@@ -135,7 +134,7 @@ class Report:
 
     def write(
         self,
-        program: Program,
+        program: AnyProgram,
         folder: Path,
         lists: Iterable[Mapping[str, np.ndarray]],
         ids: np.ndarray,

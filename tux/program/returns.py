@@ -12,10 +12,10 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
+from tux.program.base_program import BaseProgram
 from tux.program.hooks import check_parameters
 from tux.program.input import Input
 from tux.program.naming import describe_value, place
-from tux.program.program import Program
 from tux.program.report import GANTT, Report
 
 
@@ -34,7 +34,7 @@ def call_hook(owner: Input | Report, hook: str, *arguments: Any) -> Any:
     return returned
 
 
-def check_exports(program: Program) -> dict[str, Callable[..., Any]]:
+def check_exports(program: BaseProgram) -> dict[str, Callable[..., Any]]:
     """Return the report's functions by the name of a format. Raise ProgramError for a format that
     is no function, and for one with other parameters than tux gives it.
     """
@@ -100,7 +100,7 @@ def _truth(returned: Any, arguments: tuple[Any, ...]) -> str:
 
 
 def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
-    if not isinstance(returned, Program):
+    if not isinstance(returned, BaseProgram):
         return describe_value(returned)
     one, other = returned.edge, arguments[0].edge
     if one.ends != other.ends or one.columns != other.columns:

@@ -16,8 +16,8 @@ from tux.base.errors import ProgramError
 
 if TYPE_CHECKING:
     from tux.clock.steps import Step
-    from tux.engine.worker import Worker
-    from tux.program.program import Program
+    from tux.engine.partition import Partition
+    from tux.program.base_program import BaseProgram
 
 
 class Cluster(NamedTuple):
@@ -84,24 +84,24 @@ class Stage(ABC):
             error.where = error.where or self.where
             raise
 
-    def step(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def step(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare the stage; a ProgramError of `prepare` names a place."""
         with self.locate_errors():
-            return self.prepare(worker, batch)
+            return self.prepare(partition, batch)
 
     @abstractmethod
-    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+    def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Check the stage against the worker's program, lay out edges, and compile kernels. Return
         the step that the worker runs.
         """
 
-    def inner_role(self, program: Program, role: str) -> str:
+    def inner_role(self, program: BaseProgram, role: str) -> str:
         """Return the end that the mini-batch around the stages inside enumerates, by its name in
         UDFs: that around this stage, unless it is one itself.
         """
         return role
 
-    def check_replicas(self, program: Program, role: str = "") -> None:
+    def check_replicas(self, program: BaseProgram, role: str = "") -> None:
         """Raise ProgramError where a result would depend on the number of workers. `role`: the end
         that the mini-batch around the stage enumerates.
         """
@@ -111,7 +111,7 @@ class Stage(ABC):
                 stage.check_replicas(program, role)
 
     def totals_after(
-        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+        self, program: BaseProgram, before: dict[str, TotalAddition], role: str = ""
     ) -> dict[str, TotalAddition]:
         """Return the totals of the context that hold something after this stage if those in
         `before` do so before it.

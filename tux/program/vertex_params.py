@@ -13,7 +13,7 @@ from tux.base.text import did_you_mean
 from tux.program.params import Param
 
 if TYPE_CHECKING:
-    from tux.program.program import Program
+    from tux.program.base_program import BaseProgram
 
 COMPARED = 10_000  # ids of text that are compared with a wrong one, which takes 0.1 s
 SHOWN = 3
@@ -32,7 +32,7 @@ def vertex_param(
     return Param(None if default is None else str(default), help, metavar=metavar, vertex=vertex)
 
 
-def vertex_numbers(program: Program, known: Callable[[str], tuple[Ids, int]]) -> dict[str, int]:
+def vertex_numbers(program: BaseProgram, known: Callable[[str], tuple[Ids, int]]) -> dict[str, int]:
     """Return the number of each vertex that a parameter of `program` names. `known(type)` gives the
     ids of a type, and how many of them, from the first on, are of vertices of the training graph.
 

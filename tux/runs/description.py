@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from platform import python_version
 
-from tux import __version__
+from tux.base.version import VERSION
 from tux.inputs.load import Data, Inputs, cut_folder, origin
 from tux.options.options import RunOptions
 from tux.program import sources
@@ -54,7 +54,7 @@ def _record(program: Program, options: RunOptions, data: DataOrigin) -> RunRecor
     app = App(source.name, source.digest, source.digests)
     versions = {
         "python": python_version(),
-        "tux": __version__,  # the metadata of an editable installation may be out of date
+        "tux": VERSION,  # the metadata of an editable installation may be out of date
         **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
     parameters, command = program.parameters, list(options.command)

@@ -5,6 +5,7 @@ master's value back. State machines without I/O and threads.
               masters, `install` the answers
     mirrors   take what has changed, and put the answers of masters in place
     masters   fold the changes of all mirrors, and say what has become of them
+    master_tables  those of all types that one server holds
     row_loops the arithmetic of all three, in compiled loops
     server    the server role of a worker: collects the contributions of a clock, and answers
     fields, row_sets, touched_masters  which fields and rows travel

@@ -24,12 +24,12 @@ from tux.messages.message import Kind, Message
 from tux.messages.payloads import Answer, Contribution
 from tux.messages.touched import RoutePlaces, kept_rows_arrays
 from tux.sync.fields import NO_ROWS
+from tux.sync.master_tables import MasterTables
 from tux.sync.row_sets import AllRows, TouchedRows
-from tux.sync.server import Server
 from tux.sync.touched_masters import TouchedMasters, find_places
 
 if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+    from tux.engine.partition import Partition
 
 KEPT = 4
 """Numbers, for each edge here, of touched masters that are kept from pass to pass: about as much
@@ -45,7 +45,7 @@ class ApplySync(Fold[Contribution]):
 
     def __init__(
         self,
-        worker: Worker,
+        partition: Partition,
         over: str,
         rows: AllRows,
         kernel: Any,
@@ -61,17 +61,25 @@ class ApplySync(Fold[Contribution]):
         """
         self.table, self.has_function = over, kernel is not None
         self.sees_context, self.adds_to_context = sees_context, adds_to_context
-        self._worker, self._rows, self._kernel, self._sends_changes = worker, rows, kernel, gather
+        self._partition, self._rows, self._kernel, self._sends_changes = (
+            partition,
+            rows,
+            kernel,
+            gather,
+        )
         self._writes = writes
         self._again = again
         # this worker's own part comes last: the others' parts are on their way meanwhile
-        self._homes = [*(w for w in range(worker.workers) if w != worker.rank), worker.rank]
-        self._weights = worker.graph.counts(over).astype(np.float32)
+        self._homes = [
+            *(w for w in range(partition.workers) if w != partition.rank),
+            partition.rank,
+        ]
+        self._weights = partition.graph.counts(over).astype(np.float32)
         self._sent_before: set[tuple[int, int]] = set()  # homes and blocks, of touched rows
         self._own_masters: dict[int, np.ndarray] = {}  # of touched rows, by block
         self._kept: dict[int, TouchedMasters] = {}  # by block
-        self._left = KEPT * len(worker.graph.edges)
-        self.sync_id = worker.register(self)
+        self._left = KEPT * len(partition.graph.edges)
+        self.sync_id = partition.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """Return the type and the rows whose changes mirrors send; None if they send nothing."""
@@ -81,11 +89,11 @@ class ApplySync(Fold[Contribution]):
         """Send each home this worker's contribution to the block; return the number of answers to
         come.
         """
-        worker, block_rows = self._worker, self._rows
-        mirrors, number = worker.mirrors[self.table], block.number if block else ALL
+        partition, block_rows = self._partition, self._rows
+        mirrors, number = partition.mirrors[self.table], block.number if block else ALL
         numbers = (number,)
-        head = number, worker.pass_number, block.round if block else 0
-        weighted = worker.server.needs_weights(self.table)
+        head = number, partition.pass_number, block.round if block else 0
+        weighted = partition.server.needs_weights(self.table)
         for home in self._homes:
             if isinstance(block_rows, TouchedRows):
                 rows, weights = block_rows.rows_to_send(home, number)
@@ -98,18 +106,18 @@ class ApplySync(Fold[Contribution]):
             fields = mirrors.take(rows, (self.sync_id, home))
             arrays: Arrays = []
             own = None
-            if home == worker.rank:
+            if home == partition.rank:
                 masters = self._masters_of(about, number)
                 sent = pick_changed_fields(fields, masters if self._sends_changes else NO_ROWS)
                 own = Contribution(*head, masters, weights, sent)
             else:
-                worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
+                partition.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
                 touched = self._encode_rows(about, home, number) if block_rows.masked else []
                 arrays = Contribution.arrays(head, touched, weights, pack(fields))
-            worker.enqueue(
+            partition.enqueue(
                 Message(
                     Kind.CONTRIBUTION,
-                    worker.rank,
+                    partition.rank,
                     home,
                     clock,
                     self.sync_id,
@@ -118,16 +126,16 @@ class ApplySync(Fold[Contribution]):
                 ),
                 self.table,
             )
-        return worker.workers
+        return partition.workers
 
     def _masters_of(self, rows: np.ndarray, number: int) -> np.ndarray:
         """Return the numbers of this worker's own masters of its `rows` in a block."""
         if not self._rows.masked:
-            return self._rows.down(self._worker.rank, (number,))
+            return self._rows.down(self._partition.rank, (number,))
         if number not in self._own_masters:
-            route = self._rows.up(self._worker.rank, (number,))
+            route = self._rows.up(self._partition.rank, (number,))
             at, _ = find_places(route, rows)
-            self._own_masters[number] = self._rows.down(self._worker.rank, (number,))[at]
+            self._own_masters[number] = self._rows.down(self._partition.rank, (number,))[at]
         return self._own_masters[number]
 
     def _encode_rows(self, rows: np.ndarray, home: int, number: int) -> Arrays:
@@ -140,7 +148,7 @@ class ApplySync(Fold[Contribution]):
         route = self._rows.up(home, (number,))
         return RoutePlaces(find_places(route, rows)[0], len(route)).message_arrays(keep=True)
 
-    def read(self, server: Server, message: Message) -> Contribution:
+    def read(self, server: MasterTables, message: Message) -> Contribution:
         """Read and check a contribution. This runs on the home."""
         if message.payload is not None:
             own: Contribution = message.payload
@@ -155,7 +163,7 @@ class ApplySync(Fold[Contribution]):
         )
 
     def serve(
-        self, server: Server, clock: int, contributions: list[Contribution]
+        self, server: MasterTables, clock: int, contributions: list[Contribution]
     ) -> list[Arrays | Answer]:
         """Fold the contributions, run the UDF, and answer each worker with what it holds of the
         blocks. This runs on the home.
@@ -177,7 +185,7 @@ class ApplySync(Fold[Contribution]):
         return answers
 
     def _touched_masters(
-        self, server: Server, contributions: list[Contribution], numbers: np.ndarray
+        self, server: MasterTables, contributions: list[Contribution], numbers: np.ndarray
     ) -> TouchedMasters:
         """Return the masters that contributions to these blocks are about."""
         number = int(numbers[0])
@@ -186,7 +194,9 @@ class ApplySync(Fold[Contribution]):
         rows = [sent.rows for sent in contributions]
         return TouchedMasters.of(rows, self._rows, server.rank, numbers)
 
-    def _apply_to(self, server: Server, first: Contribution, rows: np.ndarray) -> list[Flagged]:
+    def _apply_to(
+        self, server: MasterTables, first: Contribution, rows: np.ndarray
+    ) -> list[Flagged]:
         """Run the UDF on these masters, and clear their deltas. Returns their fields."""
         masters, kernel = server.masters[self.table], self._kernel
         if kernel is None:
@@ -201,7 +211,7 @@ class ApplySync(Fold[Contribution]):
         server.tables[self.table].clear_deltas(rows)
         return fields
 
-    def _apply(self, server: Server, first: Contribution, numbers: np.ndarray) -> None:
+    def _apply(self, server: MasterTables, first: Contribution, numbers: np.ndarray) -> None:
         """Run the UDF on the blocks' masters, and clear their deltas."""
         table, masters = server.tables[self.table], server.masters[self.table]
         salt = first.number + 1 if self._again else first.round
@@ -212,7 +222,7 @@ class ApplySync(Fold[Contribution]):
                     self._kernel((), lo, hi, salt=salt, pass_number=first.pass_number)
             table.clear_deltas(slice(lo, hi))
 
-    def _answer(self, server: Server, worker: int, numbers: np.ndarray) -> Arrays | Answer:
+    def _answer(self, server: MasterTables, worker: int, numbers: np.ndarray) -> Arrays | Answer:
         """Return the answer to a worker: the fields of all its rows in these blocks."""
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
         fields = masters.values_and_flags(rows)
@@ -222,7 +232,11 @@ class ApplySync(Fold[Contribution]):
         return Answer.arrays(numbers, [], pack(fields))
 
     def _answers_about(
-        self, server: Server, touched: TouchedMasters, numbers: np.ndarray, fields: list[Flagged]
+        self,
+        server: MasterTables,
+        touched: TouchedMasters,
+        numbers: np.ndarray,
+        fields: list[Flagged],
     ) -> list[Arrays | Answer]:
         """Return the answer to each worker: the fields of its rows among those `touched`, whose
         `fields` are these.
@@ -234,15 +248,15 @@ class ApplySync(Fold[Contribution]):
             self._kept[number] = touched
             self._left -= touched.size
         answers: list[Arrays | Answer] = []
-        for worker, held in enumerate(touched.held):
+        for partition, held in enumerate(touched.held):
             told = choose_rows(fields, held)
-            if worker == server.rank:
+            if partition == server.rank:
                 answers.append(Answer(pick_changed_fields(told, touched.own)))
                 continue
             server.bytes_dense[self.table] += len(held) * masters.row_bytes
             said = kept_rows_arrays()
             if not before:
-                route = self._rows.down(worker, numbers)
+                route = self._rows.down(partition, numbers)
                 at, _ = find_places(route, touched.rows)
                 said = RoutePlaces(at, len(route)).message_arrays(keep=keep)
             answers.append(Answer.arrays(numbers, said, pack(told)))
@@ -250,7 +264,7 @@ class ApplySync(Fold[Contribution]):
 
     def install(self, message: Message) -> None:
         """Take the answer of one home. This runs on the worker."""
-        mirrors = self._worker.mirrors[self.table]
+        mirrors = self._partition.mirrors[self.table]
         answer: Answer = message.payload
         if answer is None:
             answer = Answer.read(message, self._rows, mirrors.down)

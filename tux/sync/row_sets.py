@@ -19,7 +19,7 @@ from tux.messages.touched import RowsByBlock
 from tux.program.stage import Batch
 
 if TYPE_CHECKING:
-    from tux.engine.worker import Worker
+    from tux.engine.partition import Partition
 
 EVERY = (ALL,)
 
@@ -34,11 +34,11 @@ class AllRows:
     masked = False
 
     def __init__(
-        self, worker: Worker, over: str, batch: Batch | None, cuts: np.ndarray | None = None
+        self, partition: Partition, over: str, batch: Batch | None, cuts: np.ndarray | None = None
     ) -> None:
         self.numbers = range(len(batch.cuts) - 1) if batch is not None else range(ALL, ALL + 1)
-        self.n_train = worker.graph.vertices[over].n_train
-        part = worker.graph.vertices[over].part
+        self.n_train = partition.graph.vertices[over].n_train
+        part = partition.graph.vertices[over].part
         self._routes = Routes(part, cuts) if part is not None else None
         self.told = RowsByBlock()
 
@@ -70,8 +70,8 @@ class AllRows:
 class BlockRows(AllRows):
     """The rows of the enumerated type that are in the block: a range."""
 
-    def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
-        super().__init__(worker, over, batch, batch.cuts)
+    def __init__(self, partition: Partition, over: str, batch: Batch) -> None:
+        super().__init__(partition, over, batch, batch.cuts)
 
     def here(self, block: Block | None) -> Rows:
         """Return the rows of this worker."""
@@ -102,18 +102,18 @@ class TouchedRows(AllRows):
 
     masked = True
 
-    def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
-        super().__init__(worker, over, batch)
-        vertices, edges = worker.graph.vertices[over], worker.graph.edges
+    def __init__(self, partition: Partition, over: str, batch: Batch) -> None:
+        super().__init__(partition, over, batch)
+        vertices, edges = partition.graph.vertices[over], partition.graph.edges
         n, blocks = max(len(vertices), 1), len(batch.local_cuts) - 1
         ends = edges.end(edges.other(batch.role))
         groups = np.repeat(np.arange(blocks), np.diff(batch.local_cuts))[edges.end(batch.role)]
         homes = 1
         if vertices.is_cut:
-            part, homes = worker.part(over), worker.workers
+            part, homes = partition.part(over), partition.workers
             groups = groups * homes + part.home[part.rows[: part.n_train]][ends]
         pairs, counts = np.unique(groups * n + ends, return_counts=True)
-        weighted = vertices.is_cut and worker.server.needs_weights(over)
+        weighted = vertices.is_cut and partition.server.needs_weights(over)
         self._homes = homes
         self._edges = counts.astype(np.float32) if weighted else None
         # boundaries of the rows of each block, and of each home in it
@@ -134,14 +134,18 @@ class TouchedRows(AllRows):
         return self.rows[span], self._edges[span] if self._edges is not None else None
 
 
-def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = True) -> AllRows:
+def row_set(
+    partition: Partition, over: str, batch: Batch | None, *, by_block: bool = True
+) -> AllRows:
     """Return the rows of type `over` that an Apply in `batch` works on; all where it stands alone,
     there is one block, or it does not go `by_block`.
     """
     if batch is None or not batch.has_several_blocks or not by_block:
-        return AllRows(worker, over, batch)
-    declared = worker.program.edge
+        return AllRows(partition, over, batch)
+    declared = partition.program.edge
     enumerated = declared.ends[declared.roles.index(batch.role)]
     return (
-        BlockRows(worker, over, batch) if enumerated == over else TouchedRows(worker, over, batch)
+        BlockRows(partition, over, batch)
+        if enumerated == over
+        else TouchedRows(partition, over, batch)
     )

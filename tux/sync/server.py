@@ -32,7 +32,7 @@ from tux.program.combining import COMBINE
 from tux.rows.table import RowTable
 from tux.sync.fields import DOWN, UP
 from tux.sync.gathered import TotalsByClock
-from tux.sync.masters import Masters
+from tux.sync.master_tables import MasterTables
 
 SENT_BY_WORKERS = (
     Kind.CONTRIBUTION,
@@ -49,7 +49,7 @@ SPANS = 160
 """Spans of time of a server's work that are kept."""
 
 
-class Server:
+class Server(MasterTables):
     """The server of one worker: it keeps the masters of the worker's share of each cut type, and
     those of the context (tau) if it is special (rank 0).
     """
@@ -62,16 +62,11 @@ class Server:
         taus: tuple[RowTable, RowTable],
         send: Callable[[Message], None],
     ) -> None:
-        self.rank, self.workers, self.send = rank, workers, send
-        self.tables = tables
-        self.masters = {name: Masters(table) for name, table in tables.items()}
-        self.tau = taus[0]  # the context that Apply UDFs read here and add to
+        super().__init__(rank, workers, tables, taus)
+        self.send = send
         self.totals = TotalsByClock(self.tau)
-        self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
-        # the bytes that the rows would have taken with all their values
-        self.bytes_dense: dict[str, int] = defaultdict(int)
         self.bytes_to = [0] * workers  # bytes_sent, by worker
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
         # its last spans: thread, start, end and clock
@@ -211,12 +206,6 @@ class Server:
         end = time.perf_counter()
         self.seconds += end - start
         self.spans.append((threading.get_ident(), start, end, clock))
-
-    def needs_weights(self, name: str) -> bool:
-        """Return whether masters of this type, on every worker, need numbers of local edges to
-        fold.
-        """
-        return self.masters[name].needs_weights
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
         """List the missing contributions: ((clock, synchronisation), workers)."""

@@ -188,7 +188,7 @@ def answers_before_all_have_contributed(original):
 def answer_of_one_home_installed_for_another(original):
     def install(sync, message):
         rows = lambda home: len(sync._rows.routes.up(home, np.array([ALL])))  # noqa: E731
-        other = (message.source + 1) % sync._worker.workers
+        other = (message.source + 1) % sync._partition.workers
         fits = (
             message.payload is None
             and not sync._rows.masked
@@ -205,7 +205,7 @@ def tau_one_version_behind(original):
     before = {}
 
     def install(sync, message):
-        worker = sync._worker
+        worker = sync._partition
         columns = worker.tables["tau"].columns(DOWN)
         old = before.get(
             worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns)

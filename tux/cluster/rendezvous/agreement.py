@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tux import __version__
 from tux.base.errors import Refused
 from tux.base.text import flag_of
+from tux.base.version import VERSION
 
 DIGEST = 8  # characters of a digest that are shown
 
@@ -27,7 +27,7 @@ def traits(
     `program` is its name and `source` the digest of its files; `digests` are those of the data, by
     name.
     """
-    out = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}
+    out = {"tux": VERSION, "program": program, "program's source": source[:DIGEST]}
     out |= {name: digest[:DIGEST] if digest else "none" for name, digest in digests.items()}
     out |= {flag_of(name): str(value) for name, value in parameters.items()}
     out |= {

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.engine.timeline import KINDS, SPANS, Sample
+from tux.engine.spans import SPANS
+from tux.engine.timeline import KINDS, Sample
 
 STATES = (*KINDS, "other")
 """The states of a worker: a kind of span, or "other" for work without a span, such as Python code

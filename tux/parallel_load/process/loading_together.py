@@ -17,7 +17,6 @@ from socket import gethostname
 
 import msgspec
 
-from tux import __version__
 from tux.arrays.piped import open_input
 from tux.base.disk import writing
 from tux.base.errors import (
@@ -31,6 +30,7 @@ from tux.base.errors import (
     TuxError,
 )
 from tux.base.signals import check_ending, handle_ending, ignore_ending
+from tux.base.version import VERSION
 from tux.cluster.rendezvous.answering import Answers
 from tux.cluster.rendezvous.joining import ask, ask_again, asking, leave
 from tux.cluster.rendezvous.meeting import Meeting
@@ -241,7 +241,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     """
     plan = job.plan
     out = {
-        "tux": __version__,
+        "tux": VERSION,
         "number of workers": str(plan.loaders),
         "number of parts": str(plan.parts),
         "partitioner": f"{plan.partitioner} {plan.favourite}".removesuffix(" auto"),

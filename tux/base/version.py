@@ -1,0 +1,3 @@
+"""The version of this project."""
+
+VERSION = "0.2.0"

@@ -1,0 +1,65 @@
+"""The declarations of a program, as its stages, its input and its report read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tux.program.input import Graph, Input
+from tux.program.params import Param
+from tux.program.report import Report
+from tux.program.types import Context, Edge, Vertex
+
+
+class BaseProgram:
+    """The base of `tux.program.program.Program`: parameters, types of vertices and edges, and the
+    context, which `Program` finds in its subclasses; and how they are trained.
+    """
+
+    epochs: int = 20
+    """Passes over `stages()` when the command line says nothing."""
+
+    monitor: str = ""
+    """Name of the metric (smaller is better) that decides the best epoch and early stopping;
+    empty: none.
+    """
+
+    keeps_best: bool = True
+    """True if a run with held-out data keeps the model of the best epoch without early stopping,
+    too. Early stopping always keeps it.
+    """
+
+    agree: str = "path"
+    """The agreement of runs on several workers with a run on one worker, but for rounding:
+    "path", the values of each epoch, or "optimum", only where they lead.
+    """
+
+    input: Input = Graph()
+    """The input that it reads: edges, unless it names another of `tux.program.input`."""
+
+    report: Report = Report()
+    """The report about a finished run: nothing, unless it names another."""
+
+    params: dict[str, Param] = {}
+    vertices: dict[str, Vertex] = {}
+    edge_name: str = ""
+    edge: Edge = Edge("", "")
+    context: Context = Context()
+
+    parameters: dict[str, Any]
+    """The values chosen for `params`."""
+
+
+def scalars(program: BaseProgram) -> dict[str, Any]:
+    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
+    declared otherwise.
+    """
+    out: dict[str, Any] = {}
+    for name, declared in program.params.items():
+        chosen = program.parameters[name]
+        if declared.type is float:
+            out[name] = np.dtype(declared.dtype or "f8").type(chosen)
+        elif declared.type is not str:
+            out[name] = chosen
+    return out
