@@ -13,6 +13,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags, read_vocabulary
 from tux.io.edges.read import read_edges
+from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import detect_format
 from tux.io.samples.labels import SampleLabels, numbers_of, read_sample_labels
 from tux.io.samples.samples import read_samples
@@ -162,10 +163,13 @@ def _read_shares(path: Path, content: bytes) -> object:
     With faulty quotes they have not: whether Arrow or a look at each line judges these depends on
     the rows beside them.
     """
-    fields, skip = FIELDS[choice(content, len(FIELDS), "fields")], "skip"
+    fields = FIELDS[choice(content, len(FIELDS), "fields")]
     count = 2 + choice(content, 5, "shares")
     whole, *parts = (
-        read_share(share, path, TWO, {} if content in VALID else fields, on_bad_row=skip)  # type: ignore[arg-type]
+        read_share(
+            share,
+            EdgeRequest(str(path), TWO, {} if content in VALID else fields, on_bad_row="skip"),
+        )
         for number in (1, count)
         for share in cut_into_shares(path, number)
     )

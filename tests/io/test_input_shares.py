@@ -12,6 +12,7 @@ from support.messages import message
 from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.read import read_edges
+from tux.io.edges.request import EdgeRequest
 from tux.io.source import input_shares
 from tux.io.source.input_files import pieces_of
 from tux.io.source.input_shares import cut_into_shares, read_share
@@ -28,7 +29,10 @@ def values(column):
 
 def rows_of(data, count, **how):
     """Return the rows of all shares, ids as strings, one share after the other."""
-    read = [read_share(share, data, ENDS, FIELDS, **how) for share in cut_into_shares(data, count)]
+    read = [
+        read_share(share, EdgeRequest(data, ENDS, FIELDS, **how))
+        for share in cut_into_shares(data, count)
+    ]
     assert len(read) == count
     rows = [
         zip(*(values(column.whole()) for column in share.columns), strict=True) for share in read
@@ -108,7 +112,7 @@ def test_a_bad_row_of_a_share_has_its_file_and_line(folder):
         assert told[0] == places[0] and set(told) <= set(places)
         for share in cut_into_shares(here, count):
             try:
-                read_share(share, here, ENDS, FIELDS)
+                read_share(share, EdgeRequest(here, ENDS, FIELDS))
             except DataError as error:
                 assert f"{error.where}: 1 column instead of 3" in places
 
@@ -131,12 +135,12 @@ def test_lines_are_counted_only_for_an_error(folder, monkeypatch):
     here = folder({"a": "1,2,3\n" * 50 + "x\n"})
     first, last = cut_into_shares(here, 2)
     with pytest.raises(DataError) as error:
-        read_share(last, here, ENDS, FIELDS)
+        read_share(last, EdgeRequest(here, ENDS, FIELDS))
     assert error.value.where == f"{here}/a:51"
     monkeypatch.setattr(
         "tux.io.source.places.lines_before", lambda path, begin: pytest.fail("counted")
     )
-    assert read_share(first, here, ENDS, FIELDS).rows == 26
+    assert read_share(first, EdgeRequest(here, ENDS, FIELDS)).rows == 26
 
 
 def table(rows, size):
@@ -171,7 +175,7 @@ def test_lines_of_samples_are_cut_too_and_other_formats_are_of_one_share(folder)
     cut = cut_into_shares(matrix, 3)
     assert sum(len(pieces_of(share)) for share in cut) == 1
     with pytest.raises(UsageError, match=message("is-read-whole-as-it", "market")):
-        read_share(cut[0], matrix, ENDS, FIELDS)
+        read_share(cut[0], EdgeRequest(matrix, ENDS, FIELDS))
 
 
 def test_only_a_few_bytes_are_read_to_find_cuts(folder, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io.edges.read import read_edges
+from tux.io.edges.request import EdgeRequest
 from tux.io.samples.samples import read_samples
 from tux.io.source import text as io_text
 from tux.io.source.input_shares import cut_into_shares, read_share
@@ -109,7 +110,7 @@ def test_shares_are_as_the_whole(folder, monkeypatch):
     monkeypatch.setattr(io_text, "BLOCK", 64)
     whole = read_edges(here, ENDS, VALUE)
     assert len(whole) == 60
-    read = [read_share(share, here, ENDS, VALUE) for share in cut_into_shares(here, 3)]
+    read = [read_share(share, EdgeRequest(here, ENDS, VALUE)) for share in cut_into_shares(here, 3)]
     assert sum(each.rows for each in read) == 60
     passed = [sum(counts) for counts in zip(*(each.passed for each in read), strict=True)]
     assert passed == [2, 20, 0, 0, 60, 0, 0]
@@ -173,7 +174,7 @@ def test_quotes_within_words_are_words(file):
 def test_shares_of_rows_of_several_lines_are_whole_files(folder):
     rows = "".join(f'u{at},i{at},{at},"a\nb"\n' for at in range(40))
     here = folder({"a.csv": "user,item,rating,review\n" + rows})
-    read = [read_share(share, here, ENDS, VALUE) for share in cut_into_shares(here, 3)]
+    read = [read_share(share, EdgeRequest(here, ENDS, VALUE)) for share in cut_into_shares(here, 3)]
     assert sorted(each.rows for each in read) == [0, 0, 40]
 
 

@@ -16,6 +16,7 @@ from tux.base.text import plural
 from tux.cli import show
 from tux.inputs.in_shares import loading_job
 from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
+from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import FilePiece, Files, input_files, list_files, pieces_of
 from tux.io.source.input_shares import read_share
@@ -126,7 +127,7 @@ def _have_numbers(source: str, format: Format) -> bool:
         return has_numbers(source, format)
     nothing = Files.of(source, [FilePiece(pieces_of(source)[0].path, 0, 0)])
     try:
-        read_share(nothing, source, ONE, {"value": "f4"}, format=format)
+        read_share(nothing, EdgeRequest(source, ONE, {"value": "f4"}), format)
     except DataError:
         return False
     return True

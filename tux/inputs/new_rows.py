@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,44 +43,50 @@ from tux.program.input import Bags, Samples
 from tux.program.program import Program
 
 
+class RowTypes(NamedTuple):
+    """The type of new vertices, and the `other` type, whose vertices the model knows."""
+
+    kind: str
+    other: str
+    known: Ids
+
+    @property
+    def against(self) -> dict[str, Ids]:
+        """The known vertices by type, as readers take them."""
+        return {self.other: self.known}
+
+
 def read_rows(
-    data: Any,
-    program: Program,
-    kind: str,
-    other: str,
-    known: Ids,
-    options: Mapping[str, Any],
-    reading: Reading,
+    data: Any, program: Program, types: RowTypes, options: Mapping[str, Any], reading: Reading
 ) -> tuple[EdgeData, int, int]:
-    """Read the edges between new vertices of type `kind`, in the order of the data, and the `known`
-    ones of type `other`. Returns also how many entries were left out, as the model does not know
-    their columns, and how many there were in all.
+    """Read the edges between new vertices, in the order of the data, and known ones. Returns also
+    how many entries were left out, as the model does not know their columns, and how many there
+    were in all.
 
     `options` are those of the training run: see `_training_options`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
-        return _rows_of_edges(data, program, kind, other, known)
+        return _rows_of_edges(data, program, types)
     if isinstance(data, MemoryData):
         with in_python():
-            return _rows_in_memory(data, program, kind, other, known, options, reading)
+            return _rows_in_memory(data, program, types, options, reading)
     data = input_files(data)
     format = detect_format(data)
     reading = _training_options(options, data, format, reading, program)
     read = _read_samples if isinstance(program.input, Samples) else _read_edges
-    return read(data, format, program, kind, other, known, reading)
+    return read(data, format, program, types, reading)
 
 
 def _rows_in_memory(
     data: MemoryData,
     program: Program,
-    kind: str,
-    other: str,
-    known: Ids,
+    types: RowTypes,
     options: Mapping[str, Any],
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
     """Read the rows of data in memory, as `read_rows` reads those of a file."""
-    against = {other: known}
+    kind, other, known = types
+    against = types.against
     if isinstance(program.input, Samples):
         before = {name: options[name] for name in ("label", "weight") if options.get(name)}
         if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
@@ -93,7 +99,7 @@ def _rows_in_memory(
     if documents is None or kind != program.edge.ends[0]:
         table = read_memory_edges(data, program, against, reading)
         numbered = is_matrix(data.first)
-        return _keep_known(table, program, kind, other, known, numbered=numbered)
+        return _keep_known(table, program, types, numbered=numbered)
     named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
     if not named and known.values.dtype == STRING:
         raise UsageError(
@@ -151,20 +157,14 @@ def _training_options(
 
 
 def _read_samples(
-    data: Any,
-    format: Format,
-    program: Program,
-    kind: str,
-    other: str,
-    known: Ids,
-    reading: Reading,
+    data: Any, format: Format, program: Program, types: RowTypes, reading: Reading
 ) -> tuple[EdgeData, int, int]:
     """Read samples, which need no labels."""
     samples = read_samples(
         data,
         program.edge.ends,
         program.edge.columns,
-        against={other: known},
+        against=types.against,
         unknown="skip",
         require_labels=False,
         format=format,
@@ -174,17 +174,12 @@ def _read_samples(
 
 
 def _read_edges(
-    data: Any,
-    format: Format,
-    program: Program,
-    kind: str,
-    other: str,
-    known: Ids,
-    reading: Reading,
+    data: Any, format: Format, program: Program, types: RowTypes, reading: Reading
 ) -> tuple[EdgeData, int, int]:
     """Read the edges of known columns to rows in the order of the file. Returns also how many
     entries (of repeated edges: repetitions) were left out, and how many there were in all.
     """
+    kind, other, known = types
     ends, columns = program.edge.ends, program.edge.columns
     bags = {name: getattr(reading, name) for name in ("form", "vocab", "stop")}
     form = reading.form or format.bags
@@ -195,10 +190,10 @@ def _read_edges(
             columns,
             columns=reading.columns,
             on_bad_row=reading.on_bad_row,
-            against={other: known},
+            against=types.against,
             format=format,
         )
-        return _keep_known(table, program, kind, other, known, numbered=_has_numbered_rows(format))
+        return _keep_known(table, program, types, numbered=_has_numbered_rows(format))
     if ends[0] != kind:
         raise UsageError(
             f"the rows of {data} are {plural_noun(other)}, but the model predicts for a {kind}",
@@ -217,7 +212,7 @@ def _read_edges(
         data,
         ends,
         columns,
-        against={other: known},
+        against=types.against,
         unknown="skip",
         on_bad_row=reading.on_bad_row,
         **bags | {"form": form},
@@ -232,11 +227,12 @@ def _read_edges(
 
 
 def _keep_known(
-    table: EdgeData, program: Program, kind: str, other: str, known: Ids, *, numbered: bool
+    table: EdgeData, program: Program, types: RowTypes, *, numbered: bool
 ) -> tuple[EdgeData, int, int]:
     """Leave out a table's edges of unknown columns. Rows are in the order in which they come first;
     `numbered` ones by their numbers.
     """
+    kind, other, known = types
     ends = dict(zip(table.ends, (table.src, table.dst), strict=True))
     _, first = np.unique(ends[kind], return_index=True)
     keep = ends[other] < len(known)
@@ -254,15 +250,13 @@ def _keep_known(
     return _reorder(kept, kind, order), total - left, total
 
 
-def _rows_of_edges(
-    edges: EdgeData, program: Program, kind: str, other: str, known: Ids
-) -> tuple[EdgeData, int, int]:
+def _rows_of_edges(edges: EdgeData, program: Program, types: RowTypes) -> tuple[EdgeData, int, int]:
     """Return edges that are in memory as rows, in the order of their ids."""
     check_hashed(program, "edges in memory")
-    found = edges.against({other: known})
-    own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
+    found = edges.against(types.against)
+    own = {name: fields for name, fields in found.vertex_fields.items() if name == types.kind}
     found = replace(found, vertex_fields=own)
-    return _keep_known(found, program, kind, other, known, numbered=True)
+    return _keep_known(found, program, types, numbered=True)
 
 
 def _entries(edges: EdgeData, program: Program) -> int:

@@ -28,7 +28,7 @@ from tux.base.text import data_name, plural, plural_noun
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.inputs.memory import MemoryData, points_table, wrap_data
-from tux.inputs.new_rows import read_rows
+from tux.inputs.new_rows import RowTypes, read_rows
 from tux.inputs.pairs import read_pairs
 from tux.inputs.points import read_points
 from tux.inputs.samples import hash_bits
@@ -295,7 +295,9 @@ def predict_rows(
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
     reading, data = reading or Reading(), wrap_data(program, data)
-    rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
+    rows, left_out, total = read_rows(
+        data, program, RowTypes(kind, other, known), run.options, reading
+    )
     _warn_of_rows(model, data, rows, other, left_out, total, warn)
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
     known_data = data_to_predict(

@@ -7,18 +7,14 @@ state if edges have a direction.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
-from tux.io.edges.request import EdgeRequest
+from tux.io.edges.request import EdgeOptions, EdgeRequest
 from tux.io.edges.table import read_edge_table
 from tux.io.formats.detect import Format, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.source.input_files import Source, input_files
-from tux.io.source.text import OnBadRow
-
-Undirected = Literal["both", "once"]
 
 
 def read_edges(
@@ -26,11 +22,8 @@ def read_edges(
     ends: tuple[str, str],
     fields: Mapping[str, Any],
     *,
-    columns: str | None = None,
-    on_bad_row: OnBadRow = "stop",
-    against: Mapping[str, Ids] | None = None,
-    undirected: Undirected = "both",
     format: Format | None = None,
+    **options: Unpack[EdgeOptions],
 ) -> EdgeData:
     """Read edges between vertices of the types `ends` from a file, or from all that `path` stands
     for (`tux.io.source.input_files`); `fields` maps the edge's data fields to their dtypes.
@@ -57,8 +50,7 @@ def read_edges(
     """
     path = input_files(path)
     format = detect_format(path) if format is None else format
-    both = undirected == "both"
-    asked = EdgeRequest(path, ends, fields, columns, on_bad_row, against, both)
+    asked = EdgeRequest(path, ends, fields, **options)
     if format in EDGE_FORMATS:
         return EDGE_FORMATS[format].read(asked)
     if (form := format.bags) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -13,12 +13,22 @@ from tux.base.errors import DataError, UsageError
 from tux.io.edges.field_values import field_values
 from tux.io.source.text import OnBadRow
 
+Undirected = Literal["both", "once"]
+"""The number of edges that one without a direction becomes."""
+
+
+class EdgeOptions(TypedDict, total=False):
+    """The options of an `EdgeRequest`."""
+
+    columns: str | None
+    on_bad_row: OnBadRow
+    against: Mapping[str, Ids] | None
+    undirected: Undirected
+
 
 @dataclass(frozen=True)
 class EdgeRequest:
-    """The arguments of `tux.io.edges.read.read_edges`, which explains them. With `both`, an edge
-    without a direction becomes one in each.
-    """
+    """The arguments of `tux.io.edges.read.read_edges`, which explains them."""
 
     path: str
     ends: tuple[str, str]
@@ -26,7 +36,12 @@ class EdgeRequest:
     columns: str | None = None
     on_bad_row: OnBadRow = "stop"
     against: Mapping[str, Ids] | None = None
-    both: bool = True
+    undirected: Undirected = "both"
+
+    @property
+    def both(self) -> bool:
+        """True if an edge without a direction becomes one in each."""
+        return self.undirected == "both"
 
     def refuse_columns(self, what: str) -> None:
         """Raise UsageError if columns are named, as the file, `what` it is, has none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tux.arrays.arrow import ColumnPieces
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.edges.columns import WantedColumns
+from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import Tell, parquet_pieces, text_pieces
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.cells import MARK
@@ -34,7 +35,7 @@ from tux.io.source.input_files import (
 )
 from tux.io.source.places import Range
 from tux.io.source.table_lines import LineCounts, several_lines
-from tux.io.source.text import BadRows, OnBadRow, line_blocks
+from tux.io.source.text import BadRows, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
 LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart
@@ -148,33 +149,25 @@ def _first_row_end(path: str) -> int:
 
 
 def read_share(
-    share: Files,
-    data: Source,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    *,
-    columns: str | None = None,
-    on_bad_row: OnBadRow = "stop",
-    format: Format | None = None,
-    tell: Tell | None = None,
+    share: Files, asked: EdgeRequest, format: Format | None = None, tell: Tell | None = None
 ) -> ShareRows:
-    """Read the rows of a share of a table of edges, text or Parquet. `data` is the whole input,
-    whose first rows show the layout. See `tux.io.edges.read.read_edges`. `tell` is called with the
-    amount read.
+    """Read the rows of a share of a table of edges, text or Parquet. The path that is `asked` for
+    is the whole input, whose first rows show the layout. `tell` is called with the amount read.
 
     Columns of ids are integers or strings as the share has them: those of another share may be of
     another type. Columns are left in pieces, so that the caller can join one after the other.
     Raises `DataError` with file and line, and `UsageError` for an input of another format.
     """
-    whole = input_files(data)
+    whole = input_files(asked.path)
     format = detect_format(whole) if format is None else format
     if format not in (Format.TEXT, Format.PARQUET):
         raise UsageError(
             f"{whole} is read whole, as it is a {format.value} file",
             do="shares are those of tables of edges, text or Parquet",
         )
-    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    bad = BadRows(share, stop=on_bad_row == "stop")
+    fields = {name: np.dtype(dtype) for name, dtype in asked.fields.items()}
+    wanted = WantedColumns(asked.ends, fields, asked.columns)
+    bad = BadRows(share, stop=asked.on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names, notes, passed = read(bad, wanted, whole, tell)
     return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed)

@@ -28,6 +28,7 @@ from tux.base.processes import watch_parent
 from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
+from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import Tell
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files
@@ -246,16 +247,9 @@ def _most_memory() -> int:
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     """Read the share of a loader, which is pieces of the input's files."""
     share = Files.of(job.data, job.pieces[number])
-    rows = read_share(
-        share,
-        Files.of(job.data, job.whole) if job.whole else job.data,
-        job.plan.ends,
-        job.fields,
-        columns=job.columns,
-        on_bad_row=job.on_bad_row,
-        format=Format(job.format),
-        tell=tell,
-    )
+    whole = Files.of(job.data, job.whole) if job.whole else job.data
+    asked = EdgeRequest(whole, job.plan.ends, job.fields, job.columns, job.on_bad_row)
+    rows = read_share(share, asked, Format(job.format), tell)
     src, dst, *numbers = rows.columns
     fields = {name: each.stream_pieces() for name, each in zip(job.fields, numbers, strict=True)}
     share_rows = InputShare(src, dst, fields)
