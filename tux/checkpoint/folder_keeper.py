@@ -18,21 +18,21 @@ class FolderKeeper:
     def __init__(
         self, checkpoints: Checkpoints, manifest: Callable[[StateHead, int], CheckpointManifest]
     ) -> None:
-        self._checkpoints, self._manifest = checkpoints, manifest
+        self.checkpoints, self._manifest = checkpoints, manifest
         self._draft: Draft | None = None
 
     def has_one(self) -> bool:
         """Return whether the folder has a checkpoint, be it whole or damaged."""
-        return has_checkpoint(self._checkpoints.folder.parent)
+        return has_checkpoint(self.checkpoints.folder.parent)
 
     @property
     def lists(self) -> Path:
         """The folder of lists on disk."""
-        return self._checkpoints.lists
+        return self.checkpoints.lists
 
     def begin(self) -> None:
         """Begin a checkpoint. DiskError."""
-        self._draft = self._checkpoints.begin()
+        self._draft = self.checkpoints.begin()
 
     def shard_path(self, rank: int) -> Path:
         """Return the path of the file to which a worker writes its state."""

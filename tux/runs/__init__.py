@@ -1,5 +1,6 @@
 """One run from data to model. `session.run` is the entry point, and its phases are files:
 
+    context     what the phases hand on to each other
     begin       data are read, the program is suited to them, workers are made ready
     train       the epochs, by a `trainer`: a worker in this process, or the launcher of a job
     finish      the model, the program's report, and `run.json`

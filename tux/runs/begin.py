@@ -26,7 +26,7 @@ from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
 from tux.options.options import File, RunOptions, RunPlan, may_race
-from tux.options.watcher import Phases, Watcher
+from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
@@ -34,7 +34,7 @@ from tux.program.program import Program
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
-from tux.run_folder.folder import RunFolder
+from tux.runs.context import RunContext
 from tux.stages.analysis.schedules import serial_reasons
 
 
@@ -178,22 +178,22 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
     return bool(program.monitor) and (judged or options.patience > 0)
 
 
-def lay_out(
-    program: Program, inputs: Inputs, plan: RunPlan, phases: Phases, scratch: Any
-) -> Training:
-    """Make one worker in this process, which gets the training edges of `inputs`. The time to
+def lay_out(run: RunContext, scratch: Any) -> Training:
+    """Make one worker in this process, which gets the training edges of the run. The time to
     compile the kernels is counted apart from the time of the layout.
     """
-    options = plan.options
+    options, phases = run.options, run.phases
     with phases.phase("layout"):
-        graph = LocalGraph.whole(program, inputs.release_train(), inputs.test, options.seed)
+        train = run.inputs.release_train()
+        graph = LocalGraph.whole(run.program, train, run.inputs.test, options.seed)
+        del train
         worker = Worker(
-            program,
+            run.program,
             graph,
             seed=options.seed,
             jit=options.jit,
             check=options.check,
-            threads=plan.threads,
+            threads=run.plan.threads,
             racing=options.racing,
         )
         worker.scratch = scratch
@@ -214,11 +214,7 @@ def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
 
 
 def start_workers(
-    program: Program,
-    inputs: Inputs,
-    plan: RunPlan,
-    folder: RunFolder | None,
-    phases: Phases,
+    run: RunContext,
     states: StatePlan,
     recovery: Recovery | None = None,
     listens: Callable[[], None] = lambda: None,
@@ -228,28 +224,28 @@ def start_workers(
     """
     from tux.cluster.job.prepare import core_warning, prepare
 
+    program, inputs, plan, watch = run.program, run.inputs, run.plan, run.watch
     if warning := core_warning(plan.workers):
-        phases.watch.warn(warning)
-    options = plan.options
+        watch.warn(warning)
 
     def cut(workers: int) -> PartitionedGraph:
-        made = partition_inputs(program, inputs, plan.partitioner, workers, options.seed)
-        phases.watch.phase("write the parts")
+        made = partition_inputs(program, inputs, plan.partitioner, workers, run.options.seed)
+        watch.phase("write the parts")
         return made
 
-    with phases.phase("layout", f"cut, by {plan.partitioner}"):
+    with run.phases.phase("layout", f"cut, by {plan.partitioner}"):
         return prepare(
             sources.source_of(program).name,
             program.parameters,
             cut,
             workers=plan.workers,
             threads=plan.threads,
-            place=options.place,
-            keep_best=keeps_best(program, inputs, options),
+            place=run.options.place,
+            keep_best=keeps_best(program, inputs, run.options),
             sizes=sizes_to_compare(program, inputs),
-            room=folder.path if folder else None,
-            phase=phases.watch.phase,
-            warn=phases.watch.warn,
+            room=run.path,
+            phase=watch.phase,
+            warn=watch.warn,
             states=states,
             recovery=recovery,
             listens=listens,

@@ -31,10 +31,10 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.store import is_partitioned
 from tux.inputs.in_shares import ShareLoading
-from tux.inputs.load import Data, Inputs, cut_folder
+from tux.inputs.load import Data, cut_folder
 from tux.inputs.memory import wrap_data
 from tux.monitor.sinks import sinks
-from tux.options.options import RunOptions, RunPlan
+from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases, Watcher
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
@@ -51,6 +51,7 @@ from tux.runs.begin import (
     start_workers,
     tell_serial,
 )
+from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
 from tux.runs.keeping import LocalMarks
 from tux.runs.other_workers import move_to_workers
@@ -144,77 +145,82 @@ def _run(
     begun: tuple[StoppedRun, RunFolder] | None = None,
 ) -> Result:
     """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
-    before, folder = begun or (None, None)
     data, test = wrap_data(program, data), wrap_data(program, test)
     processes = _has_processes(data, options)
     _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:
-        if folder is None and options.out is not None:
-            folder = stack.enter_context(RunFolder(options.out))
-            folder.begin(describe_early(program, options, data, test))
-        if folder is not None:
-            phases.watch = JournalWatcher(phases.watch, folder.journal)
-        answers = _start_answers(stack, options.place, phases.watch)
-        shares = _share_loading(stack, program, options, folder, before, phases.watch, answers)
-        with phases.phase("load"), _advise_to_go_on(folder), telling_machine_0(options.place):
-            inputs, program = load_for(program, data, test, options, phases.watch, shares)
-            check_exports(program)
-            plan = fit_plan_to_folder(options.plan_for(program), inputs.folder)
-            record = describe(program, inputs, options, digests=folder is not None)
-        introduce(phases.watch, data, program, inputs)
-        plan = choose_partitioner(plan, program, inputs, phases.watch)
-        tell_serial(phases.watch, program, inputs, plan)
-        before, records = _go_on(before, record, folder, plan, program, inputs, phases.watch)
-        checkpoints = _checkpoints(plan, folder, before)
-        states = _states(plan, folder, checkpoints, record, before)
+        run = RunContext(program, options, phases, stack)
+        run.before, run.folder = begun or (None, None)
+        if run.folder is None and options.out is not None:
+            run.folder = stack.enter_context(RunFolder(options.out))
+            run.folder.begin(describe_early(program, options, data, test))
+        if run.folder is not None:
+            phases.watch = JournalWatcher(phases.watch, run.folder.journal)
+        answers = _start_answers(run)
+        _load(run, data, test, answers)
+        _go_on(run)
+        states = _states(run)
         if processes:
-            recovery = RunRecovery(record, records, folder, checkpoints, phases.watch)
-            with _advise_to_go_on(folder):
-                training = stack.enter_context(
-                    start_workers(
-                        program, inputs, plan, folder, phases, states, recovery, answers.end
-                    )
-                )
+            _start_workers(run, states, answers)
         else:
-            training = _lay_out_here(stack, program, inputs, plan, folder, phases, states)
+            run.training = _lay_out_here(run, states)
         if options.place and options.place.rank:
-            return _wait_elsewhere(training, options, phases)
-        keep_best = keeps_best(program, inputs, options)
-        truth = GroundTruth(
-            inputs.test,
-            options.labels if program.input.vertex_labels else None,
-            options.seed,
-            options.judge_repeats,
-            phases.watch.share,
+            return _wait_elsewhere(run)
+        run.keep_best = keeps_best(run.program, run.inputs, options)
+        labels = options.labels if run.program.input.vertex_labels else None
+        run.truth = GroundTruth(
+            run.inputs.test, labels, options.seed, options.judge_repeats, run.watch.share
         )
-        del inputs  # the graph holds the edges in its own order
-        with _advise_to_go_on(folder):
-            records, tables = train_and_finish(
-                training, plan, keep_best, truth, record, folder, phases, records
-            )
-    results, seconds = record.results or {}, record.setup_seconds
-    return Result(training.worker, records, results, seconds, tables, record.sizes, record)
+        del run.inputs  # the graph holds the edges in its own order
+        with _advise_to_go_on(run):
+            tables = train_and_finish(run)
+    record = run.record
+    return Result(
+        run.training.worker,
+        run.records,
+        record.results or {},
+        record.setup_seconds,
+        tables,
+        record.sizes,
+        record,
+    )
 
 
-def _lay_out_here(
-    stack: ExitStack,
-    program: Program,
-    inputs: Inputs,
-    plan: RunPlan,
-    folder: RunFolder | None,
-    phases: Phases,
-    states: StatePlan,
-) -> Training:
-    """Make one worker at the state from which it goes on. Leaving `stack` writes its last state."""
-    files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
-    training = lay_out(program, inputs, plan, phases, _scratch(files, folder, states))
+def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answers) -> None:
+    """Load the data, suit the program to them, and plan the run."""
+    options, watch = run.options, run.watch
+    shares = _share_loading(run, answers)
+    with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
+        run.inputs, run.program = load_for(run.program, data, test, options, watch, shares)
+        check_exports(run.program)
+        plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
+        run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)
+    introduce(watch, data, run.program, run.inputs)
+    run.plan = choose_partitioner(plan, run.program, run.inputs, watch)
+    tell_serial(watch, run.program, run.inputs, run.plan)
+
+
+def _start_workers(run: RunContext, states: StatePlan, answers: Answers) -> None:
+    """Start workers as processes, from the states from which they go on."""
+    checkpoints = states.keeper.checkpoints if isinstance(states.keeper, FolderKeeper) else None
+    recovery = RunRecovery(run.record, run.records, run.folder, checkpoints, run.watch)
+    with _advise_to_go_on(run):
+        run.training = run.stack.enter_context(start_workers(run, states, recovery, answers.end))
+
+
+def _lay_out_here(run: RunContext, states: StatePlan) -> Training:
+    """Make one worker at the state from which it goes on. The last state is written at the end of
+    the run.
+    """
+    files = run.stack.enter_context(ExitStack())  # which the last checkpoint may still need
+    training = lay_out(run, _scratch(files, run.folder, states))
     if states.resume:
         training.resume(load(states.resume[0], WHOLE))
     if states.every and states.keeper:
         spool = training.worker.spool
-        keeping = LocalMarks(states.every, plan.epochs, states.keeper, phases.watch, spool)
+        keeping = LocalMarks(states.every, run.plan.epochs, states.keeper, run.watch, spool)
         training.marks = keeping
-        stack.callback(keeping.finish)
+        run.stack.callback(keeping.finish)
     return training
 
 
@@ -227,90 +233,73 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: StatePlan) -> S
     return Scratch.in_folder(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
 
 
-def _share_loading(
-    stack: ExitStack,
-    program: Program,
-    options: RunOptions,
-    folder: RunFolder | None,
-    before: StoppedRun | None,
-    watch: Watcher,
-    answers: Answers,
-) -> ShareLoading:
-    """Make the loading in shares of a run. Leaving `stack` removes the folders that this makes."""
+def _share_loading(run: RunContext, answers: Answers) -> ShareLoading:
+    """Make the loading in shares of a run. The folders that this makes are removed at its end."""
 
     def folders() -> tuple[Path, Path]:
-        made = job_folder.make(folder.path if folder else None)
-        stack.callback(job_folder.remove, made[0])
+        made = job_folder.make(run.path)
+        run.stack.callback(job_folder.remove, made[0])
         return made
 
-    plan = options.plan_for(program)
-    kept = before.checkpoint if before else None
+    plan = run.options.plan_for(run.program)
+    kept = run.before.checkpoint if run.before else None
     recut = kept is not None and kept.manifest.workers != plan.all_workers
-    return ShareLoading(plan, folders, watch, recut, answers)
+    return ShareLoading(plan, folders, run.watch, recut, answers)
 
 
 @contextmanager
-def _advise_to_go_on(folder: RunFolder | None) -> Iterator[None]:
+def _advise_to_go_on(run: RunContext) -> Iterator[None]:
     """Add to the error of a lost worker or of a disk how to go on, if there is a checkpoint. What a
     disk needs first, its error has said.
     """
     try:
         yield
     except (PeerLost, DeadlinePassed, DiskError) as error:
-        if folder and has_checkpoint(folder.path):
+        if run.path and has_checkpoint(run.path):
             first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
-            error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
+            error.do = f"{first}go on from the last checkpoint: tux run --resume {run.path}"
         raise
 
 
-def _go_on(
-    before: StoppedRun | None,
-    record: RunRecord,
-    folder: RunFolder | None,
-    plan: RunPlan,
-    program: Program,
-    inputs: Inputs,
-    watch: Watcher,
-) -> tuple[StoppedRun | None, list[dict[str, Any]]]:
-    """Return the run that has stopped, if there is one, with a checkpoint of as many workers as it
-    has now; and the records of the epochs before it. Records behind it are removed. The run's
-    record gets the options, and the place from which it goes on. Refused where the run is another
-    one now.
+def _go_on(run: RunContext) -> None:
+    """Find the place from which the run goes on, which its record gets, with the options. The
+    checkpoint of a stopped run becomes one of as many workers as the run has now; records behind it
+    are removed. Refused where the run is another one now.
     """
-    record.options, lost = plan.record(), inputs.loaded.lost if inputs.loaded else []
-    if before is None or folder is None:
+    record, before, watch = run.record, run.before, run.watch
+    loaded = run.inputs.loaded
+    record.options, lost = run.plan.record(), loaded.lost if loaded else []
+    if before is None or run.folder is None:
         for why in lost:
             note(record, Start(), why)
-        return None, []
-    before.check(record, program)
+        return
+    before.check(record, run.program)
     had = before.checkpoint.manifest.versions if before.checkpoint else before.run.versions
     if changed := changed_versions(had, record.versions):
         watch.say(f"{changed} than the run began with: results may differ")
-    workers = before.run.options["workers"] * before.run.options.get("machines", 1)
-    if before.checkpoint is None:
-        start, size = Start(), 0
-    else:
-        before = move_to_workers(before, plan, program, inputs, watch)
-        start, size = (
-            start_of(before.start_checkpoint),
-            before.start_checkpoint.manifest.metrics_bytes,
-        )
-    folder.cut_records(size)
+    start, size = Start(), 0
+    if before.checkpoint is not None:
+        before = move_to_workers(before, run.plan, run.program, run.inputs, watch)
+        start = start_of(before.start_checkpoint)
+        size = before.start_checkpoint.manifest.metrics_bytes
+    run.folder.cut_records(size)
     record.incarnations = before.run.incarnations
-    note(record, start, BY_HAND, plan.all_workers if plan.all_workers != workers else None)
+    workers = before.run.options["workers"] * before.run.options.get("machines", 1)
+    now = run.plan.all_workers
+    note(record, start, BY_HAND, now if now != workers else None)
     for why in lost:
         note(record, start, why)
     watch.say(f"goes on from {start}")
-    return (None, []) if before.checkpoint is None else (before, before.records())
+    run.before = before if before.checkpoint else None
+    run.records = before.records() if before.checkpoint else []
 
 
-def _start_answers(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
-    """Tell other machines, on machine 0, to wait until the launcher listens or `stack` is left."""
-    leads = place and not place.rank
-    answers = Answers()
-    if place and leads:
-        answers = Answers(place.launcher, place.secret, watch.warn)
-    stack.callback(answers.end)
+def _start_answers(run: RunContext) -> Answers:
+    """Tell other machines, on machine 0, to wait until the launcher listens or the run ends."""
+    place, answers = run.options.place, Answers()
+    if place and not place.rank:
+        answers = Answers(place.launcher, place.secret, run.watch.warn)
+    run.stack.callback(answers.end)
     answers.begin()
     return answers
 
@@ -342,41 +331,30 @@ def _check_options(
         )
 
 
-def _checkpoints(
-    plan: RunPlan, folder: RunFolder | None, before: StoppedRun | None
-) -> Checkpoints | None:
-    """Make the writer of the run's checkpoints, if it has any."""
-    if not plan.options.checkpoint_every or folder is None:
-        return None
-    found = before.found if before else CheckpointSearch(None, [])
-    return Checkpoints(folder.path, found, plan.options.keep or 2)
-
-
-def _states(
-    plan: RunPlan,
-    folder: RunFolder | None,
-    checkpoints: Checkpoints | None,
-    record: RunRecord,
-    before: StoppedRun | None,
-) -> StatePlan:
-    """Return the keeper of the run's states, and the states from which the run goes on."""
-    every = CheckpointInterval.parse(plan.options.checkpoint_every or "")
-    keeper, resume = None, before.states() if before else []
-    if checkpoints and folder:
-        metrics = folder.path / "metrics.jsonl"
+def _states(run: RunContext) -> StatePlan:
+    """Return the keeper of the run's states, if any are kept, and the states from which it goes
+    on.
+    """
+    every = CheckpointInterval.parse(run.options.checkpoint_every or "")
+    keeper, resume = None, run.before.states() if run.before else []
+    if run.options.checkpoint_every and run.path:
+        found = run.before.found if run.before else CheckpointSearch(None, [])
+        checkpoints = Checkpoints(run.path, found, run.options.keep or 2)
+        record, metrics = run.record, run.path / "metrics.jsonl"
         keeper = FolderKeeper(
             checkpoints, lambda head, count: manifest_of(record, head, count, metrics)
         )
     return StatePlan(every, keeper, resume)
 
 
-def _wait_elsewhere(workers: Any, options: RunOptions, phases: Phases) -> Result:
+def _wait_elsewhere(run: RunContext) -> Result:
     """Wait, on a machine other than the first, until its workers have left."""
-    assert (place := options.place) is not None
-    phases.watch.say(
+    workers: Any = run.training
+    assert (place := run.options.place) is not None
+    run.watch.say(
         f"machine {place.rank} of {place.machines}: {plural(len(workers.ranks), 'worker')} at "
         "work; machine 0 tells how it goes"
     )
-    phases.watch.phase("train with machine 0")
+    run.watch.phase("train with machine 0")
     workers.wait()
-    return Result(None, [], {}, phases.seconds, {})
+    return Result(None, [], {}, run.phases.seconds, {})

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases
 from tux.program.sources import find
 from tux.runs.begin import fit_plan_to_folder, load_for, start_workers
+from tux.runs.context import RunContext
 
 UNKNOWN = dict(
     seed=0,
@@ -97,9 +99,13 @@ def main(out, source, every, die, text):
     kept = states(out, source, every, int(die))
     program = find(of["app"]).program(**of["parameters"])
     options = RunOptions(workers=2, **of["options"])
-    inputs, program = load_for(program, of["data"], of["test"], options, NullWatcher())
-    plan = fit_plan_to_folder(options.plan_for(program), inputs.folder)
-    with start_workers(program, inputs, plan, None, Phases(NullWatcher()), kept) as launcher:
+    context = RunContext(program, options, Phases(NullWatcher()), ExitStack())
+    context.inputs, context.program = load_for(
+        program, of["data"], of["test"], options, NullWatcher()
+    )
+    plan = options.plan_for(context.program)
+    context.plan = fit_plan_to_folder(plan, context.inputs.folder)
+    with start_workers(context, kept) as launcher:
         records = list(launcher.epochs(plan.epochs))
     worker = launcher.worker
     model = {

@@ -1,0 +1,52 @@
+"""One run, as its phases hand it on: `session` opens it, `begin` loads its data and makes its
+workers ready, `train` runs its epochs, and `finish` writes and judges its model.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions, RunPlan
+from tux.options.watcher import Phases, Watcher
+from tux.program.program import Program
+from tux.program.report import GroundTruth
+from tux.run_folder.folder import RunFolder, RunRecord
+from tux.runs.resume import StoppedRun
+from tux.runs.trainer import Trainer
+
+
+@dataclass
+class RunContext:
+    """A run under way. Leaving `stack` ends what it has begun. `folder`: its folder, if it has one;
+    `before`: the run that has stopped, from which it goes on.
+    """
+
+    program: Program
+    options: RunOptions
+    phases: Phases
+    stack: ExitStack
+    folder: RunFolder | None = None
+    before: StoppedRun | None = None
+    # set when the data are loaded
+    inputs: Inputs = field(init=False)
+    plan: RunPlan = field(init=False)
+    record: RunRecord = field(init=False)
+    records: list[dict[str, Any]] = field(default_factory=list)  # one an epoch
+    # set when the workers are ready
+    training: Trainer = field(init=False)
+    truth: GroundTruth = field(init=False)
+    keep_best: bool = False
+
+    @property
+    def watch(self) -> Watcher:
+        """The watcher that shows what goes on."""
+        return self.phases.watch
+
+    @property
+    def path(self) -> Path | None:
+        """The path of the folder, if there is one."""
+        return self.folder.path if self.folder else None
