@@ -7,6 +7,7 @@ from typing import Any
 from tux.apps.als import ALS
 from tux.base.errors import UsageError
 from tux.estimators.factors import FactorModel
+from tux.estimators.parameters import make_program, set_parameters
 
 
 class AlternatingLeastSquares(FactorModel):
@@ -27,6 +28,9 @@ class AlternatingLeastSquares(FactorModel):
     `item_factors_`, `mean_` of the ratings (0 if they are implicit), `n_iter_`, `history_`.
     """
 
+    center: bool
+    implicit: bool
+
     def __init__(
         self,
         n_components: int = 32,
@@ -41,27 +45,10 @@ class AlternatingLeastSquares(FactorModel):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.reg = reg
-        self.plain = plain
-        self.center = center
-        self.implicit = implicit
-        self.alpha = alpha
-        self.steps = steps
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def _program(self) -> ALS:
-        return ALS(
-            rank=self.n_components,
-            reg=float(self.reg),
-            plain=bool(self.plain),
-            center=bool(self.center),
-            implicit=bool(self.implicit),
-            alpha=float(self.alpha),
-            steps=self.steps,
-        )
+        return make_program(self, ALS, rank="n_components")
 
     def _offset(self) -> float:
         return float(self.mean_) if self.center else 0.0

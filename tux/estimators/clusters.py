@@ -27,6 +27,7 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
 from tux.estimators.matrices import REALS, in_32_bits
+from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
 from tux.program.report import Model
 
@@ -44,6 +45,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     `history_`.
     """
 
+    n_clusters: int
+    n_init: int
+    random_state: Any
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -56,14 +61,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> KMeans:
         """Fit the centers to samples `X` (n, features), dense or sparse. ValueError for fewer
@@ -85,15 +83,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     def _fit(self, X: Any, seed: Any) -> Run:
         """Train from one start."""
-        kind = SparseKMeans if sparse.issparse(X) else PointKMeans
-        program = kind(
-            n_clusters=self.n_clusters,
-            init=self.init,
-            tol=float(self.tol),
-            batch_size=self.batch_size,
-        )
+        kind: Any = SparseKMeans if sparse.issparse(X) else PointKMeans
+        program = make_program(self, kind)
         data = DeferredEdges((X,), partial(_edges if sparse.issparse(X) else _points, X))
-        return fit(program, data, epochs=self.max_iter, random_state=seed, n_jobs=self.n_jobs)
+        return fit(self, program, data, random_state=seed)
 
     def _keep(self, fitted: Run, dtype: Any) -> None:
         """Keep plain arrays of a run."""

@@ -14,14 +14,8 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import (
-    epochs_of,
-    fit,
-    ids_of,
-    model_of,
-    parameter_value,
-    translate_errors,
-)
+from tux.estimators.fitting import epochs_of, fit, ids_of, model_of
+from tux.estimators.parameters import make_program, set_parameters
 from tux.estimators.tables import as_table
 
 
@@ -64,45 +58,12 @@ class DeepWalkEmbedding(BaseEstimator):
         length: int | None = None,
         step: float | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.num_walks = num_walks
-        self.walk_length = walk_length
-        self.window = window
-        self.negatives = negatives
-        self.learning_rate = learning_rate
-        self.p = p
-        self.q = q
-        self.directed = directed
-        self.weighted = weighted
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.walks = walks
-        self.length = length
-        self.step = step
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of a graph's vertices."""
-        with translate_errors(dimensions="n_components"):
-            program = DeepWalk(
-                dimensions=self.n_components,
-                num_walks=parameter_value(self, DeepWalk, "num_walks"),
-                walk_length=parameter_value(self, DeepWalk, "walk_length"),
-                window=self.window,
-                negatives=self.negatives,
-                learning_rate=float(parameter_value(self, DeepWalk, "learning_rate")),
-                p=float(self.p),
-                q=float(self.q),
-                directed=bool(self.directed),
-                weighted=bool(self.weighted),
-            )
-        fitted = fit(
-            program,
-            as_table(X),
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        program = make_program(self, DeepWalk, dimensions="n_components")
+        fitted = fit(self, program, as_table(X))
         self.node_ids_ = ids_of(fitted, "node")
         self.embedding_ = fitted.vertices["node"]["u"]
         self.n_iter_ = epochs_of(fitted)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tux.apps.mf import MF
 from tux.estimators.factors import FactorModel
-from tux.estimators.fitting import parameter_value
+from tux.estimators.parameters import make_program, set_parameters
 
 
 class MatrixFactorization(FactorModel):
@@ -40,19 +40,7 @@ class MatrixFactorization(FactorModel):
         n_jobs: int | None = None,
         step: float | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.reg = reg
-        self.learning_rate = learning_rate
-        self.warm = warm
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.step = step
+        set_parameters(self, locals())
 
     def _program(self) -> MF:
-        return MF(
-            rank=self.n_components,
-            reg=float(self.reg),
-            learning_rate=float(parameter_value(self, MF, "learning_rate")),
-            warm=self.warm,
-        )
+        return make_program(self, MF, rank="n_components")

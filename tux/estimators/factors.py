@@ -22,7 +22,6 @@ from tux.estimators.fitting import (
     history_of,
     ids_of,
     model_of,
-    translate_errors,
 )
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.inputs.deferred import DeferredEdges
@@ -38,10 +37,6 @@ class FactorModel(RegressorMixin, BaseEstimator):
     """A model whose numbers of pairs are inner products of two vectors. A subclass says by which
     program they are found.
     """
-
-    max_iter: int
-    random_state: Any
-    n_jobs: int | None
 
     def _program(self) -> Program:
         """Return the program, with the estimator's parameters."""
@@ -61,15 +56,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
         """Fit the vectors to ratings. Raises DataError for a table without the columns that are
         needed, and for ratings that are not finite.
         """
-        with translate_errors(rank="n_components"):
-            program = self._program()
-        fitted = fit(
-            program,
-            self._ratings(X, y),
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        fitted = fit(self, self._program(), self._ratings(X, y))
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]

@@ -4,12 +4,8 @@ by which its rows can be filled again.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -32,7 +28,6 @@ from tux.graph.local import LocalGraph
 from tux.options.watcher import NullWatcher
 from tux.predict.predict import TrainedModel
 from tux.program import sources
-from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
@@ -49,50 +44,26 @@ class _Warnings(NullWatcher):
         warn_caller(flags_to_arguments(text))
 
 
-def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: int | None) -> Run:
-    """Train a program on data in memory. Raises what `tux.run` does, and KeyboardInterrupt after
+def fit(estimator: Any, program: Program, data: Any, **chosen: Any) -> Run:
+    """Train an estimator's program on data in memory, for `max_iter` epochs. Its `random_state` may
+    be `chosen` anew. Raises what `tux.run` does, and KeyboardInterrupt after
     Ctrl-C: whoever fits several models, as a grid search, must neither go on nor take one of fewer
     epochs for whole.
     """
     if data is None:
         raise UsageError("X is None", do="give the data that are to be fitted")
-    seed, threads = seed_of(random_state), threads_of(n_jobs)
+    options = {
+        "epochs": estimator.max_iter,
+        "seed": seed_of(chosen.get("random_state", estimator.random_state)),
+        "threads": threads_of(estimator.n_jobs),
+    }
     try:
-        fitted = run(program, data, progress=_Warnings(), epochs=epochs, seed=seed, threads=threads)
+        fitted = run(program, data, progress=_Warnings(), **options)
     except Interrupted:
         raise KeyboardInterrupt from None
     if fitted.interrupted:
         raise KeyboardInterrupt
     return fitted
-
-
-def parameter_value(estimator: Any, program: type[Program], name: str) -> Any:
-    """Return the value of the parameter `name` of an estimator and its program, which may have been
-    given by its former name: FutureWarning then, and UsageError where both were given.
-    """
-    former, default = (
-        program.params[name].former,
-        signature(type(estimator)).parameters[name].default,
-    )
-    value = getattr(estimator, name, default)  # one that was pickled earlier has none
-    if (old := getattr(estimator, former, None)) is None:
-        return value
-    given = {former: old} if value == default else {former: old, name: value}
-    return use_present_names(program.params, given, partial(warn_caller, kind=FutureWarning))[name]
-
-
-@contextmanager
-def translate_errors(**names: str) -> Iterator[None]:
-    """Name the parameters of a program in errors of the body as its estimator does: `names` has
-    those of the estimator by those of the program. A context.
-    """
-    try:
-        yield
-    except UsageError as error:
-        for own, name in names.items():
-            error.what = re.sub(rf"\b{own}\b", name, error.what)
-            error.do = re.sub(rf"\b{own}\b", name, error.do)
-        raise
 
 
 def history_of(fitted: Run) -> dict[str, np.ndarray]:

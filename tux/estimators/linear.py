@@ -22,6 +22,7 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.matrices import REALS, MatrixClassifier, samples
+from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
 
 
@@ -32,6 +33,8 @@ class LinearClassifier(MatrixClassifier):
 
     coef_: Any
     intercept_: np.ndarray
+    tol: float
+    max_iter: int
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the margins of samples: (n,) for two classes, else (n, classes)."""
@@ -105,14 +108,7 @@ class SparseLogisticRegression(LinearClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseLogisticRegression:
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
@@ -132,19 +128,7 @@ class SparseLogisticRegression(LinearClassifier):
 
     def _fit(self, edges: Any) -> Run:
         """Fit one problem of two classes."""
-        program = BlockPG(
-            l1=float(self.l1),
-            l2=float(self.l2),
-            fit_intercept=bool(self.fit_intercept),
-            tol=float(self.tol),
-        )
-        fitted = fit(
-            program,
-            edges,
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        fitted = fit(self, make_program(self, BlockPG), edges)
         change = history_of(fitted).get("change", np.array([np.inf]))[-1]
         if epochs_of(fitted) == self.max_iter and not change <= self.tol:
             warnings.warn(

@@ -15,6 +15,7 @@ from tux.estimators.conventions import ConvergenceWarning
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.linear import LinearClassifier
 from tux.estimators.matrices import samples
+from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
 from tux.program.input import join_class_names
 
@@ -47,13 +48,7 @@ class LogisticRegression(LinearClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
@@ -64,20 +59,12 @@ class LogisticRegression(LinearClassifier):
         several = count > 2
         label = number if several else np.where(number, 1, -1)
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
-        program = Linear(
-            loss="softmax" if several else "logistic",
-            classes=join_class_names([str(k) for k in range(count)]) if several else "",
-            l2=float(self.l2),
-            fit_intercept=bool(self.fit_intercept),
-            tol=float(self.tol),
-        )
-        fitted = fit(
-            program,
-            DeferredEdges((X,), partial(samples, X, known)),
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        chosen = {"loss": "logistic"}
+        if several:
+            names = join_class_names([str(k) for k in range(count)])
+            chosen = {"loss": "softmax", "classes": names}
+        data = DeferredEdges((X,), partial(samples, X, known))
+        fitted = fit(self, make_program(self, Linear, chosen), data)
         self.coef_ = fitted.vertices["feature"]["w"].reshape(X.shape[1], -1).T.copy()
         self.intercept_ = fitted.context["b"].reshape(-1).copy()
         self.n_iter_ = np.array([epochs_of(fitted)], np.int32)

@@ -24,8 +24,8 @@ from tux.estimators.fitting import (
     history_of,
     matrix_edges,
     scores,
-    translate_errors,
 )
+from tux.estimators.parameters import make_program, set_parameters
 
 PIECE = 1 << 22  # numbers in a piece of the topics of entries: 16 MB
 
@@ -57,15 +57,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.optimise = optimise
-        self.asymmetric = asymmetric
-        self.sampler = sampler
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
         """Fit the topics to how often documents have words, `X` (documents, words), dense or
@@ -75,11 +67,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if not counts.nnz:
             raise ValueError("no word occurs: X has no count of 1 or more")
         fitted = fit(
+            self,
             self._program(),
             matrix_edges(("document", "word"), counts, count=counts.data),
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
         )
         self.topic_word_prior_ = float(fitted.context["beta"][0])
         self.doc_topic_prior_ = fitted.context["alpha"][0].astype(np.float64)
@@ -88,16 +78,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self
 
     def _program(self) -> LDA:
-        own = {"topics": "n_components", "alpha": "doc_topic_prior", "beta": "topic_word_prior"}
-        with translate_errors(**own):
-            return LDA(
-                topics=self.n_components,
-                alpha=float(self.doc_topic_prior),
-                beta=float(self.topic_word_prior),
-                optimise=self.optimise,
-                asymmetric=bool(self.asymmetric),
-                sampler=self.sampler,
-            )
+        return make_program(
+            self,
+            LDA,
+            topics="n_components",
+            alpha="doc_topic_prior",
+            beta="topic_word_prior",
+        )
 
     def _counts(self, X: Any, *, reset: bool = False) -> Any:
         """Return `X` as a CSR matrix of whole numbers above 0, int32."""

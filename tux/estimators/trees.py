@@ -15,8 +15,9 @@ from tux.estimators.conventions import (
     check_is_fitted,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, scores, translate_errors
+from tux.estimators.fitting import epochs_of, fit, history_of, scores
 from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
+from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
 
 FOREST = "feature", "cut", "default_left", "weight"
@@ -27,6 +28,7 @@ class BoostedTrees(BaseEstimator):
     """The common part of classifiers and regressors by boosted trees."""
 
     n_features_in_: int
+    max_iter: int
 
     def __init__(
         self,
@@ -43,43 +45,15 @@ class BoostedTrees(BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.l2 = l2
-        self.min_child_weight = min_child_weight
-        self.min_gain = min_gain
-        self.subsample = subsample
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        set_parameters(self, locals())
 
     def _grow_trees(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
         """Train the trees of one problem."""
-        with translate_errors(colsample_bytree="max_features"):
-            program = GBDT(
-                loss=loss,
-                max_iter=self.max_iter,
-                learning_rate=float(self.learning_rate),
-                max_depth=self.max_depth,
-                l2=float(self.l2),
-                min_child_weight=float(self.min_child_weight),
-                min_gain=float(self.min_gain),
-                subsample=float(self.subsample),
-                colsample_bytree=float(self.max_features),
-                max_bins=self.max_bins,
-            )
+        program = make_program(self, GBDT, {"loss": loss}, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
-        return fit(
-            program,
-            DeferredEdges((X,), partial(samples, X, known)),
-            epochs=self.max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        return fit(self, program, DeferredEdges((X,), partial(samples, X, known)))
 
     def _keep(self, fits: list[Run]) -> None:
         """Keep plain arrays of the trees of all problems."""
@@ -139,20 +113,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            max_iter,
-            learning_rate=learning_rate,
-            max_depth=max_depth,
-            l2=l2,
-            min_child_weight=min_child_weight,
-            min_gain=min_gain,
-            subsample=subsample,
-            max_features=max_features,
-            max_bins=max_bins,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.class_weight = class_weight
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesClassifier:
         """Grow trees for samples `X` (n, features), dense or sparse, and their classes `y` (n,).
