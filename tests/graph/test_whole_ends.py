@@ -78,8 +78,8 @@ def test_a_partitioned_folder(tmp_path, method, fits):
 def test_the_recommended_partitioner_keeps_them(monkeypatch):
     asked = []
 
-    def stop(program, inputs, plan, *_):
-        asked.append(plan.partitioner)
+    def stop(context, *_):
+        asked.append(context.plan.partitioner)
         raise UsageError("enough")
 
     monkeypatch.setattr("tux.runs.session.start_workers", stop)

@@ -19,7 +19,7 @@ from tux.runs.resume import StoppedRun
 from tux.runs.trainer import Trainer
 
 
-@dataclass
+@dataclass(repr=False)
 class RunContext:
     """A run under way. Leaving `stack` ends what it has begun. `folder`: its folder, if it has one;
     `before`: the run that has stopped, from which it goes on.
