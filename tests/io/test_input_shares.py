@@ -69,6 +69,10 @@ INPUTS = {
     "other ids": {"a": "1,2,3\n2,2,1\n", "b": "007,2,1\n18446744073709551615,-1,1\n"},
     "blanks": {"a": "\n".join(ROWS).replace(",", " "), "b": "3  4 5\n"},
     "tabs": {"a": "\n".join(ROWS).replace(",", "\t")},
+    "marks of byte order": {
+        "a": "\ufeff\ufeffuser,item,rating\n" + "\n\ufeff".join(ROWS[:9]) + "\n",
+        "b": "\ufeff" + "\n".join(ROWS[9:]),
+    },
 }
 
 
@@ -122,6 +126,20 @@ def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):
     for count in COUNTS:
         rows, read = rows_of(here, count, on_bad_row="skip")
         assert len(rows) == 2 and sum(share.skipped for share in read) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1,2,3\n4,\r,5\n7,8\r,9\r", "1,2,3\r\n4,5\r6,7\r\n7,8,9\r", '1,2,3\n"a\rb",2,5\nx,y,\n'],
+)
+def test_a_share_ends_lines_as_the_whole_does(folder, text):
+    """Its last line, without a newline, may look like those of old Macs."""
+    here = folder({"a": text})
+    seen = []
+    for count in COUNTS:
+        rows, read = rows_of(here, count, on_bad_row="skip")
+        seen.append((rows, sum(share.skipped for share in read)))
+    assert all(each == seen[0] for each in seen) and seen[0][0]
 
 
 def test_columns_that_are_not_picked_may_hold_anything(folder):

@@ -68,6 +68,7 @@ ROWS = [
     "from to|to be|be from",
     "source target|target source",
 ]
+ROWS.append(f"u{'1' * 200_000}x u{'2' * 200_000}x")  # looked at in one pass
 UNSURE = ["the dog|1984 orwell", "ann bob|carol dave|erin frank", "alpha beta|gamma delta"]
 
 

@@ -212,6 +212,13 @@ def test_what_no_row_can_mend_says_what_to_do(tmp_path, text, why, do):
     assert why in error and do in error
 
 
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize("text", [",\t,2e5", '\r\t"\n,,\n,'])
+def test_a_table_whose_rows_show_no_columns(tmp_path, text, points):
+    with pytest.raises(DataError):
+        read_vertices(file(tmp_path, text), "point", None, points=points)
+
+
 def test_lists_of_one_other_length_are_another_width(tmp_path):
     columns = arrays(tmp_path) | {"x": [[1, 2, 3]] * 3}
     assert "the table has 3 numbers a point for x" in read_error(columns)

@@ -8,6 +8,7 @@ like ``tux info`` takes. What leaves this file is numpy: numbers as they are, st
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -324,6 +325,8 @@ def parse_text(
         names[at]: ids if kind is None else pa.from_numpy_dtype(kind)
         for at, kind in zip(picks, kinds, strict=True)
     }
+    # Arrow drops a byte order mark at the beginning, where an id may begin with one
+    text = codecs.BOM_UTF8 + text if text.startswith(codecs.BOM_UTF8) else text
     try:
         table = csv.read_csv(
             pa.BufferReader(text),

@@ -22,7 +22,6 @@ from tux.io.edges.columns import WantedColumns
 from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import Tell, parquet_pieces, text_pieces
 from tux.io.formats.detect import Format, detect_format
-from tux.io.source.cells import MARK
 from tux.io.source.first_lines import rows_of
 from tux.io.source.input_files import (
     FilePiece,
@@ -140,11 +139,14 @@ def _line_end(path: str, begin: int) -> int:
 
 def _first_row_end(path: str) -> int:
     """Return the end of the first row of a file of text; the end of the file if there is none."""
-    end = len(MARK) if head_of(path, len(MARK)) == MARK else 0
-    for block in line_blocks(FilePiece(path, end), STEP):
-        if rows := rows_of(block, 1):
-            return end + rows[0].end
-        end += len(block)
+    lines = end = 0  # counted, as the text of a file is without its byte order marks
+    for block in line_blocks(FilePiece(path), STEP):
+        rows = rows_of(block, 1)
+        lines += block.count(b"\n", 0, rows[0].end if rows else None)
+        if rows:
+            break
+    for _ in range(lines):
+        end = _line_end(path, end)
     return end
 
 

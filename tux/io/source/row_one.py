@@ -213,7 +213,7 @@ def _differ_at_end(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether two names are one word with different ends, and no cell of the `rest` begins
     with that word.
     """
-    stems = [re.sub(r"([_\W]?[ab]|\d+)$", "", cell, flags=re.IGNORECASE) for cell in first]
+    stems = [re.sub(r"([_\W]?[ab]|(?<!\d)\d+)$", "", cell, flags=re.IGNORECASE) for cell in first]
     twice = {
         stem
         for stem, cell in zip(stems, first, strict=True)

@@ -20,6 +20,7 @@ from tux.base.text import plural
 from tux.io.source.cells import TextLayout, split_line
 from tux.io.source.text import ADVICE, EMPTY, NOT_UTF_8, SMALL, BadRows
 
+QUOTED = re.compile(r'"[^"]*"')
 BYTES = re.compile(r"[\udc80-\udcff]")  # bytes that are not UTF-8, decoded by "surrogateescape"
 
 
@@ -110,4 +111,7 @@ class TableText:
         picked = [cells[at] for at in self.layout.picks]
         if not line.isascii() and any(map(BYTES.search, picked)):
             return NOT_UTF_8
-        return self.cell_fault(picked)
+        if why := self.cell_fault(picked):
+            return why
+        bare = QUOTED.sub("", line) if self.layout.quotes else line
+        return "a carriage return is within the row" if "\r" in bare else ""

@@ -253,16 +253,17 @@ def line_blocks(part: FilePiece, size: int | None = None) -> Iterator[bytes]:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
             data = stream.read(size)
-            data = data if part.begin else data.removeprefix(MARK)
-            old = b"\r" in data[:-1] and b"\n" not in data  # lines end as on old Macs
+            # lines end as on old Macs; a piece that begins later comes after a newline
+            old = not part.begin and b"\r" in data[:-1] and b"\n" not in data
             while data:
                 data = data.replace(b"\r", b"\n") if old else data
-                if MARK in data:  # of files that were put together
-                    data = data.replace(b"\n" + MARK, b"\n")
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
-                    yield b"".join([*begun, memoryview(data)[:cut]])
+                    block = b"".join([*begun, memoryview(data)[:cut]])
+                    if MARK in block:  # also of files that were put together
+                        block = block.removeprefix(MARK).replace(b"\n" + MARK, b"\n")
+                    yield block
                     begun = []
                 begun.append(data[cut:])
                 data = ahead

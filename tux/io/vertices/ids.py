@@ -47,7 +47,7 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
     first: list[str] = []
 
     def choose(head: TableHead) -> Kinds:
-        names = head.names or columns_without_names(len(head.rows[0]))
+        names = head.names or columns_without_names(head.width)
         name = find_usual_name(names, usual) or names[0]
         numbers_below = bool(head.rows) and head.numeric(names.index(name))
         is_known = known.index_of(name) >= 0

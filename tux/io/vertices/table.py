@@ -159,7 +159,7 @@ def _read_text(
     chosen: list[tuple[PickedColumns, dict[str, str], tuple[str, ...]]] = []
 
     def choose(head: TableHead) -> Kinds:
-        names = head.names or columns_without_names(len(head.rows[0]))
+        names = head.names or columns_without_names(head.width)
         if not head.names and not points:
             raise DataError(
                 "the first row holds values, not names of columns",

@@ -32,10 +32,13 @@ F8 = np.dtype("f8")
 
 
 class TableHead(NamedTuple):
-    """The names of the columns, empty if the first row is none of names; and the first rows."""
+    """The names of the columns, empty if the first row is none of names; the first rows of so many
+    cells; and their `width`.
+    """
 
     names: list[str]
     rows: list[list[str]]
+    width: int
 
     def numeric(self, at: int) -> bool:
         """Return whether column `at` seems to hold numbers, of which some may be missing."""
@@ -100,7 +103,8 @@ def _begin_table(
     """Begin the table that the first rows show."""
     names = seen.table[0] if titled else []
     width = len(names) or seen.width
-    head = TableHead(names, [row for row in seen.table[titled:] if len(row) == width])
+    rows = [row for row in seen.table[titled:] if len(row) == width]
+    head = TableHead(names, rows, width)
     kinds = choose(head)
     places = names or columns_without_names(width)
     picks = [places.index(name) for name in kinds]
