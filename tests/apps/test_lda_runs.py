@@ -2,11 +2,17 @@
 corner cases, and real data.
 """
 
-import gzip
-
 import numpy as np
 import pytest
-from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, draw_documents
+from support.machines.lda_team import (
+    CORNERS,
+    ENDS,
+    Sampling,
+    bags,
+    counts,
+    draw_documents,
+    read_kos,
+)
 from support.machines.warplda_team import WarpTeam
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import start
@@ -123,8 +129,7 @@ def test_corner_cases(name, kind, program, k):
 @pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "epochs", "least"), [(LDA, 10, -8.75), (WarpLDA, 20, -8.95)])
 def test_kos(real_data, sampler, epochs, least):
-    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
-        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
+    document, word, count = read_kos(real_data)
     edges = EdgeData.of(ENDS, document, word, {"count": count})
     training = Training(start(sampler(topics=100, alpha=0.1, beta=0.01), edges))
     *_, record = training.epochs(epochs, every=epochs)
