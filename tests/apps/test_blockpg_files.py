@@ -1,10 +1,10 @@
 """BlockPG from files and from the command line: labels find their way in, and predictions out."""
 
 import json
-from functools import cache
 
 import numpy as np
 import pytest
+from support.apps.app_samples import draw_clicks, weights
 from support.messages import message
 
 from tux.apps.blockpg.blockpg import BlockPG
@@ -13,22 +13,10 @@ from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.options.options import RunOptions
 from tux.runs.session import run
-from tux.synthetic.clicks import clicks
-
-
-@cache
-def draw_clicks():
-    """Return samples of clicks, which are drawn once a test asks for them."""
-    return clicks(600, 80, 8, 20, seed=3, test_share=0.2)
 
 
 def last(folder):
     return json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-
-
-def weights(folder):
-    table = read_parquet(folder / "model" / "feature.parquet")
-    return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
 
 
 @pytest.mark.long

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from support.apps.app_samples import weights
 from support.machines.blockpg_team import MADE, result_of
 from support.machines.team import Team
 from support.oracles import blockpg_oracle as oracle
 
 from tux.apps.blockpg.blockpg import BlockPG
-from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.cli.main import main
@@ -108,11 +108,6 @@ def persons(tmp_path):
     ]
     (tmp_path / "groups.tsv").write_text("\n".join([*pairs, "shape=round\tshape"]) + "\n")
     return tmp_path
-
-
-def weights(folder):
-    table = read_parquet(folder / "model" / "feature.parquet")
-    return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
 
 
 @pytest.mark.long

@@ -2,14 +2,13 @@
 of topics, against their rules.
 """
 
-import gzip
 import math
 from itertools import combinations
 from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import ENDS, bags, draw_documents, lists
+from support.machines.lda_team import ENDS, bags, draw_documents, lists, read_kos
 from support.machines.team import Team
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import both, column, run_steps, start
@@ -349,8 +348,7 @@ def test_a_corpus_that_is_not_at_hand():
 @pytest.mark.long
 def test_kos(real_data):
     """Held-out documents are foretold far better than by the words' shares alone."""
-    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
-        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
+    document, word, count = read_kos(real_data)
     new = document % 10 == 0
     train = EdgeData.of(ENDS, document[~new], word[~new], {"count": count[~new]})
     test = EdgeData.of(

@@ -1,26 +1,36 @@
-"""LDA on corpora: counts that stay true on many workers, topics that are known, corner cases, and
-real data.
+"""LDA on corpora, by both samplers: counts that stay true on many workers, topics that are known,
+corner cases, and real data.
 """
-
-import gzip
 
 import numpy as np
 import pytest
-from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, draw_documents
+from support.machines.lda_team import (
+    CORNERS,
+    ENDS,
+    Sampling,
+    bags,
+    counts,
+    draw_documents,
+    read_kos,
+)
+from support.machines.warplda_team import WarpTeam
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import start
 
 from tux.apps.lda.lda import LDA
+from tux.apps.lda.warplda import WarpLDA
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long(after=4)
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize(("kind", "sampler"), [(Sampling, LDA), (WarpTeam, WarpLDA)])
+@pytest.mark.parametrize("k", [1, 3, 2, 4])
 @pytest.mark.parametrize("slack", [0, 2])
-def test_counts_are_true_after_every_epoch(k, slack):
-    team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=k, slack=slack, delivery=k).check()
+def test_counts_are_true_after_every_epoch(kind, sampler, k, slack):
+    program = sampler(topics=5, parts=4)
+    team = kind(program, draw_documents(), k=k, slack=slack, delivery=k).check()
     before = counts(team.workers)[1]
     for _ in range(4):
         team.epoch()
@@ -95,11 +105,19 @@ def test_many_workers_get_as_far_as_one(single_worker_likelihood, k, slack):
 
 
 @pytest.mark.slow
-@pytest.mark.long(after=6)
+@pytest.mark.long(after=11)
 @pytest.mark.parametrize("name", CORNERS)
-@pytest.mark.parametrize(("k", "topics"), [(1, 33), (3, 2)])
-def test_corner_cases(name, k, topics):
-    team = Sampling(LDA(topics=topics), CORNERS[name], k=k).check()
+@pytest.mark.parametrize(
+    ("kind", "program", "k"),
+    [
+        (Sampling, LDA(topics=33), 1),
+        (WarpTeam, WarpLDA(topics=300), 1),
+        (Sampling, LDA(topics=2), 3),
+        (WarpTeam, WarpLDA(topics=2), 3),
+    ],
+)
+def test_corner_cases(name, kind, program, k):
+    team = kind(program, CORNERS[name], k=k).check()
     for _ in range(3):
         team.epoch()
         assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
@@ -109,11 +127,10 @@ def test_corner_cases(name, k, topics):
 
 
 @pytest.mark.slow
-def test_kos(real_data):
-    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
-        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
+@pytest.mark.parametrize(("sampler", "epochs", "least"), [(LDA, 10, -8.75), (WarpLDA, 20, -8.95)])
+def test_kos(real_data, sampler, epochs, least):
+    document, word, count = read_kos(real_data)
     edges = EdgeData.of(ENDS, document, word, {"count": count})
-    records = list(
-        Training(start(LDA(topics=100, alpha=0.1, beta=0.01), edges)).epochs(10, every=10)
-    )
-    assert records[-1]["loglik_per_token"] > -8.75
+    training = Training(start(sampler(topics=100, alpha=0.1, beta=0.01), edges))
+    *_, record = training.epochs(epochs, every=epochs)
+    assert record["loglik_per_token"] > least

@@ -1,12 +1,12 @@
 """Linear models from the command line: what is reported, kept, predicted and refused."""
 
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
+from support.apps.app_samples import draw_clicks
 
 import tux
 from tux.apps.blockpg.quality import probability
@@ -18,13 +18,7 @@ from tux.inputs.samples import samples_to_edges
 from tux.io.bags.hashed import hash_numbers
 from tux.options.options import RunOptions
 from tux.runs.session import run
-from tux.synthetic.clicks import clicks, write_clicks
-
-
-@cache
-def draw_clicks():
-    """Return samples of clicks, which are drawn once a test asks for them."""
-    return clicks(600, 80, 8, 20, seed=3, test_share=0.2)
+from tux.synthetic.clicks import write_clicks
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ predictions: beside least squares of numpy, and Huber's loss beside scipy.
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from support.apps.app_samples import libsvm
 from support.messages import message
 from support.oracles.blockpg_oracle import Data
 from support.oracles.linear_oracle import least_objective, objective
@@ -45,14 +46,6 @@ def weights(run):
     """Return the weights of features 1, 2, .. or 0, 1, .., and the intercept."""
     feature = run.vertices["feature"]
     return feature["w"][np.argsort(feature.ids)], run.context["b"].item()
-
-
-def libsvm(x, y):
-    lines = [
-        " ".join([f"{label}", *(f"{j + 1}:{value}" for j, value in enumerate(row) if value)])
-        for row, label in zip(x, y, strict=True)
-    ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 @pytest.fixture

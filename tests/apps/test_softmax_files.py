@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from scipy.special import softmax
+from support.apps.app_samples import libsvm
 from support.messages import message
 
 import tux
@@ -27,14 +28,6 @@ WORDS = np.array(["roe", "cod, salted", "eel"])[Y]
 TRAIN, TEST = slice(0, 60), slice(60, 90)
 HOW = {"loss": "softmax", "l2": 0.5, "fit_intercept": True, "tol": 1e-9}
 FLAGS = "--loss softmax --l2 0.5 --fit-intercept --tol 1e-9 --no-jit"
-
-
-def libsvm(x, y):
-    lines = [
-        " ".join([f"{label}", *(f"{j + 1}:{value}" for j, value in enumerate(row) if value)])
-        for row, label in zip(x, y, strict=True)
-    ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def table(x, y):

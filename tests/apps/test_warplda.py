@@ -1,23 +1,18 @@
-"""WarpLDA: its steps as plain Python and against enumeration, counts that stay true on many
-workers, topics found, and how it is chosen.
-"""
+"""WarpLDA: its steps as plain Python and against enumeration, topics found, and its choice."""
 
-import gzip
 from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, draw_documents
-from support.machines.warplda_team import FINE, FixedNumbers, WarpTeam, occurrence
+from support.machines.lda_team import ENDS, Sampling, bags, draw_documents
+from support.machines.warplda_team import FINE, FixedNumbers, occurrence
 from support.oracles import lda_oracle as oracle
-from support.programs.programs import start
 
 from tux.apps.lda import lda, warplda
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
-from tux.engine.training import Training
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher
 from tux.predict.predict import reopen_program
@@ -181,43 +176,7 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
     assert chance > 0.001 if right else chance < 1e-9
 
 
-# The program: counts, likelihood, topics found.
-
-
-@pytest.mark.long(after=1)
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("k", "slack"),
-    [
-        (3, 0),
-        (4, 2),
-        *(
-            pytest.param(*each, marks=pytest.mark.long)
-            for each in ((1, 0), (2, 0), (4, 0), (1, 2), (2, 2), (3, 2))
-        ),
-    ],
-)
-def test_counts_are_true_after_every_epoch(k, slack):
-    team = WarpTeam(
-        WarpLDA(topics=5, parts=4), draw_documents(), k=k, slack=slack, delivery=k
-    ).check()
-    before = counts(team.workers)[1]
-    for _ in range(4):
-        team.epoch()
-        team.check()
-        assert team.likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
-    assert not np.array_equal(counts(team.workers)[1], before)
-
-
-@pytest.mark.slow
-@pytest.mark.long(after=5)
-@pytest.mark.parametrize("name", CORNERS)
-@pytest.mark.parametrize(("k", "topics"), [(1, 300), (3, 2)])
-def test_corner_cases(name, k, topics):
-    team = WarpTeam(WarpLDA(topics=topics), CORNERS[name], k=k).check()
-    for _ in range(3):
-        team.epoch()
-        assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
+# The program: topics found.
 
 
 KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
@@ -351,14 +310,3 @@ def test_held_out_documents_are_judged():
     )
     records = run(WarpLDA(topics=3), train, test, RunOptions(epochs=2)).records
     assert 1 < records[-1]["test_perplexity"] < 8
-
-
-@pytest.mark.slow
-def test_kos(real_data):
-    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
-        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
-    edges = EdgeData.of(ENDS, document, word, {"count": count})
-    records = list(
-        Training(start(WarpLDA(topics=100, alpha=0.1, beta=0.01), edges)).epochs(20, every=20)
-    )
-    assert records[-1]["loglik_per_token"] > -8.95

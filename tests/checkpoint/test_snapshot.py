@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.machines.run_folders import drop_times
 from support.machines.team import Team, ratings
 from support.programs.programs import DanglingPageRank, random_pairs, start
 
@@ -31,14 +32,6 @@ def bits(worker):
     """Return all that the worker's masters hold, as bytes."""
     tables = [worker.masters(name) for name in worker.program.vertices] + [worker.tables["tau"]]
     return [array.tobytes() for table in tables for _, array in sorted(table.arrays.items())]
-
-
-def drop_times(records):
-    """Return the records without the fields that a clock has measured."""
-    return [
-        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
-        for each in records
-    ]
 
 
 class Keeping:

@@ -8,20 +8,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.machines.children import dead_process
 from support.messages import message
 
 from tux.base.errors import DiskError
 from tux.cluster.job import job_folder
 from tux.cluster.job.left_folders import OWNER, Owner, remove_left, sign_folder
-
-
-def dead_process():
-    """Return the number of a process that has ended."""
-    child = os.fork()
-    if not child:
-        os._exit(0)
-    os.waitpid(child, 0)
-    return child
 
 
 @pytest.fixture

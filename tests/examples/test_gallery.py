@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from support.machines.team import train_team
+from support.machines.team import by_id, train_team
 
 from tux.arrays.edges import EdgeData
 from tux.partition import PARTITIONERS
@@ -59,12 +59,6 @@ def graph_of(pairs, kind=nx.Graph):
     graph = kind(pairs.tolist())
     graph.add_nodes_from([40, 41])
     return graph
-
-
-def by_id(team, end, field):
-    """Return a field of all vertices, by id."""
-    ids = team.edges.ids[end].values.tolist()
-    return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
 
 @pytest.mark.slow(after=1)

@@ -11,7 +11,7 @@ from types import SimpleNamespace as Row
 import networkx as nx
 import numpy as np
 import pytest
-from support.machines.team import train_team
+from support.machines.team import by_id, train_team
 
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
@@ -55,12 +55,6 @@ def pairs():
 def graph(end, links=None, **fields):
     links = pairs() if links is None else links
     return EdgeData.of((end, end), *links.T, fields, vertices={end: [40, 41]})
-
-
-def by_id(team, end, field):
-    """Return a field of all vertices, by id."""
-    ids = team.edges.ids[end].values.tolist()
-    return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
 
 # ---- components

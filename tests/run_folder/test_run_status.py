@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.machines.children import dead_process
 from support.machines.watchers import RecordingSilent
 from support.messages import message
 from support.programs.tiny_ratings import RATINGS
@@ -46,15 +47,6 @@ def rewrite(out, change):
 
 def write_lock(out, process):
     Path(out, ".lock").write_text(f"{process} {socket.gethostname()}\n")
-
-
-def dead_process():
-    """Return the number of a process that has ended."""
-    child = os.fork()
-    if not child:
-        os._exit(0)
-    os.waitpid(child, 0)
-    return child
 
 
 # ---- the state of a run

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 from tux.api.result import Run
-from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
@@ -39,14 +38,5 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
             opened = f"the program {record.app.name} cannot be loaded: {error.what}"
     stored = {file.stem for file in (path / "model").glob("*.parquet")}
     names = opened.vertices if isinstance(opened, Program) else sorted(stored - {"tau"})
-    columns = {name: read_parquet(model_file(path, name)) for name in names}
-    context = read_parquet(model_file(path, "tau")) if "tau" in stored else {}
-    return Run(
-        record,
-        opened,
-        History.of(read_metrics(path)),
-        {name: Vertices(each) for name, each in columns.items()},
-        context,
-        {name: Table(each) for name, each in read_tables(path / "model").items()},
-        path,
-    )
+    model = {name: read_parquet(model_file(path, name)) for name in [*names, *stored & {"tau"}]}
+    return Run(record, opened, read_metrics(path), model, read_tables(path / "model"), path)

@@ -5,12 +5,10 @@ without workers or open files.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from tux.api import predicting, topping
 from tux.api.curve import draw_curve
@@ -50,19 +48,19 @@ class Run:
         self,
         record: Record,
         program: Program | str,
-        history: History,
-        vertices: Mapping[str, Vertices],
-        context: Mapping[str, np.ndarray],
-        tables: Mapping[str, Table],
+        records: Sequence[Mapping[str, Any]],
+        model: Mapping[str, Mapping[str, Any]],
+        tables: Mapping[str, Mapping[str, Any]],
         folder: Path | None = None,
     ) -> None:
-        """Keep the parts of a run. `program`: or why it cannot be had."""
-        self._record, self._program, self.history = record, program, history
-        self.vertices, self.context = (
-            NamedItems(vertices, "vertex type"),
-            NamedItems(context, "field of tau"),
-        )
-        self.tables = NamedItems(tables, "table")
+        """Keep the parts of a run. `program`: or why it cannot be had. `model`: by vertex type its
+        ids as `id` and its fields, and the context's as "tau".
+        """
+        self._record, self._program, self.history = record, program, History.of(records)
+        types = {name: Vertices(each) for name, each in model.items() if name != "tau"}
+        self.vertices = NamedItems(types, "vertex type")
+        self.context = NamedItems(model.get("tau", {}), "field of tau")
+        self.tables = NamedItems({name: Table(each) for name, each in tables.items()}, "table")
         self.folder = folder
 
     # ---- the program and its record
@@ -247,9 +245,6 @@ class Run:
         return [*metrics(dict.fromkeys(self.history.columns))]
 
     # ---- the model in other forms
-
-    def _score_name(self) -> str:
-        return str(self._trained_model().stage.name)
 
     def _trained_model(self) -> Any:
         """Return the model in the form that `tux.predict.predict` takes."""

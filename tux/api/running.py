@@ -11,7 +11,6 @@ from tux.api.loading import load as load
 from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.api.result import Run
-from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.base.errors import UsageError
 from tux.base.signals import pass_on_termination
@@ -108,19 +107,10 @@ def run_from_result(result: session.Result, out: str | os.PathLike[str] | None =
     up.
     """
     assert (worker := result.worker) is not None and (record := result.record) is not None
-    columns = dict(columns_of(worker, record.id_types))
-    context = columns.pop("tau")
-    program = worker.program
+    program, model = worker.program, dict(columns_of(worker, record.id_types))
     worker.release()
-    return Run(
-        record,
-        program,
-        History.of(result.records),
-        {name: Vertices(each) for name, each in columns.items()},
-        context,
-        {name: Table(each) for name, each in result.tables.items()},
-        None if out is None else Path(out),
-    )
+    folder = None if out is None else Path(out)
+    return Run(record, program, result.records, model, result.tables, folder)
 
 
 def _check_file(program: Program, options: RunOptions) -> None:

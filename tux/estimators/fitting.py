@@ -13,7 +13,6 @@ import numpy as np
 from tux.api.predicting import memory_model
 from tux.api.result import Run
 from tux.api.running import run
-from tux.api.table import History, Vertices
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
@@ -98,13 +97,9 @@ def model_of(
     """
     app = App(sources.source_of(program).name, "")
     record = Record(app, program.parameters, 0, {}, DataOrigin("memory", ""))
-    held = {
-        kind: Vertices(columns | {"id": _text(columns["id"])}) for kind, columns in vertices.items()
-    }
-    return (
-        Run(record, program, History({}), held, context, {}),
-        memory_model(record, program, held, context),
-    )
+    held = {kind: columns | {"id": _text(columns["id"])} for kind, columns in vertices.items()}
+    run = Run(record, program, [], held | {"tau": context}, {})
+    return run, memory_model(record, program, run.vertices, context)
 
 
 def _text(ids: np.ndarray) -> np.ndarray:

@@ -30,3 +30,12 @@ def _command_of_child(process):
         if line != [""] or state == "Z":
             return line
         time.sleep(0.001)  # Popen returns a moment before the kernel has set the command's words
+
+
+def dead_process():
+    """Return the number of a process that has ended."""
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child

@@ -1,5 +1,7 @@
 """Corpora as edges, and teams of samplers whose counts can be looked at after every epoch."""
 
+import gzip
+
 import numpy as np
 from support.machines.team import Team
 from support.oracles import lda_oracle as oracle
@@ -15,6 +17,12 @@ def bags(documents, words, **options):
     """Return the edges of a corpus given token by token."""
     pairs, counts = np.unique(np.stack([documents, words]), axis=1, return_counts=True)
     return EdgeData.of(ENDS, *pairs, {"count": counts.astype(np.int32)}, **options)
+
+
+def read_kos(folder):
+    """Return document, word and count of each pair of the corpus KOS."""
+    with gzip.open(folder / "corpora" / "kos" / "docword.kos.txt.gz") as file:
+        return np.loadtxt(file, np.int32, skiprows=3).T
 
 
 def draw_documents(seed=0, documents=12, words=9, mean=6):

@@ -194,6 +194,12 @@ def train_team(program, edges, epochs, test=None, **options):
     return Team(program, edges, test, **options).train(epochs)
 
 
+def by_id(team, end, field):
+    """Return a field of all vertices, by id."""
+    ids = team.edges.ids[end].values.tolist()
+    return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
+
+
 def walked_edges(worker, exchange, block):
     """Return the positions (2, m) of the ends of the edges that an Exchange walks in a block's
     share.
