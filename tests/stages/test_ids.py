@@ -1,8 +1,11 @@
 """`id`: the number of a vertex in every UDF, the same on any number of workers."""
 
+import re
+
 import numpy as np
 import pytest
 from support.machines.team import Team, train_team
+from support.messages import message
 from support.programs.links import DirectedLinks
 from support.programs.programs import both, column, complete, drive, points_at, start
 
@@ -132,6 +135,28 @@ def go(start, path, topology):
     path[0] = start
     if topology.bounds[start] < topology.bounds[start + 1]:
         path[1] = topology.ends[topology.bounds[start]]
+
+
+def reads_lists(src, topology):
+    src.sources += topology.bounds[1]
+
+
+def passes_topology_on(src, topology):
+    src.sources += length_of(topology)
+
+
+def length_of(topology):
+    return len(topology.ends)
+
+
+@pytest.mark.parametrize(
+    ("udf", "name"), [(reads_lists, "bounds"), (passes_topology_on, "bounds|ends")]
+)
+def test_a_vertex_known_by_id_reads_no_neighbour_lists(udf, name):
+    what = message("reads-topology-whose-vertices-have", udf.__name__)
+    with pytest.raises(ProgramError, match=what) as error:
+        start(PulledIds(), EDGES).prepare([Exchange(udf)])
+    assert re.search(name, error.value.what) and points_at(error.value, udf)
 
 
 def mark(path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.programs.programs import both, column, drive, random_pairs, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, uniform, value
@@ -84,3 +85,10 @@ def test_errors():
 
 def wants_more(user, other):
     return 0.0
+
+
+@pytest.mark.parametrize("named", [("p",), ("p", 1), ["p", "q"], "pq"])
+@pytest.mark.parametrize("what", ["factors", "biases"])
+def test_a_pair_of_fields_is_a_tuple_of_two_names(what, named):
+    with pytest.raises(ProgramError, match=message("of-a-score-are", what)):
+        Score(score, **{"factors": ("p", "q"), what: named})
