@@ -24,7 +24,16 @@ REALS = (np.float64, np.float32)
 PIECE = 1 << 17  # numbers of a dense matrix that are looked at together
 
 
-class MatrixClassifier(ClassifierMixin, BaseEstimator):
+class MatrixEstimator(BaseEstimator):
+    """The common part of estimators of the rows of a matrix, which may be sparse."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     """The common part of classifiers of the rows of a matrix. A parameter is `class_weight`."""
 
     class_weight: Any
@@ -47,11 +56,6 @@ class MatrixClassifier(ClassifierMixin, BaseEstimator):
                 f"class: {there[0]}"
             )
         return in_32_bits(X), y, weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def weights(given: Any, X: Any) -> np.ndarray:

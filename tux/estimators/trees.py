@@ -10,13 +10,19 @@ import numpy as np
 from tux.api.result import Run
 from tux.apps.gbdt import GBDT
 from tux.estimators.conventions import (
-    BaseEstimator,
     RegressorMixin,
     check_is_fitted,
     validate_data,
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, scores
-from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
+from tux.estimators.matrices import (
+    REALS,
+    MatrixClassifier,
+    MatrixEstimator,
+    in_32_bits,
+    samples,
+    weights,
+)
 from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
 
@@ -24,7 +30,7 @@ FOREST = "feature", "cut", "default_left", "weight"
 """Fields of the context by which scores are computed: a row for each tree, with its nodes."""
 
 
-class BoostedTrees(BaseEstimator):
+class BoostedTrees(MatrixEstimator):
     """The common part of classifiers and regressors by boosted trees."""
 
     n_features_in_: int
@@ -75,11 +81,6 @@ class BoostedTrees(BaseEstimator):
             program = GBDT(loss=loss, max_iter=trees, max_depth=nodes.bit_length() - 2)
             out.append(scores(program, {"tau": each}, edges, "sample", self.n_jobs))
         return np.stack(out, axis=1).astype(np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
