@@ -83,7 +83,7 @@ class TableText:
         good, kept = [], []
         for at, line in enumerate(block[:-1].split(b"\n"), number):
             # columns that are not picked may hold anything, as for Arrow
-            text = line.decode(errors="surrogateescape").removesuffix("\r")
+            text = line.decode(errors="surrogateescape").rstrip("\r")
             if self.layout.is_blank(text):
                 continue
             if why := self._line_fault(text):
