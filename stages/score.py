@@ -139,6 +139,12 @@ class Score(Stage):
             )
         return width
 
+    def _empty_scores(self, vertices: int, width: int) -> np.ndarray:
+        """Return zeros for `vertices` scores, of `width` numbers each unless that is 0."""
+        if width:
+            return np.zeros((vertices, width), np.float32)
+        return np.zeros(vertices, np.int64 if self.whole else np.float64)
+
     def prepare(self, partition: Partition, batch: Batch | None = None) -> ScoreStep:
         """Compile the loop."""
         edges, declared = partition.graph.held_out, partition.program.edge
@@ -152,14 +158,12 @@ class Score(Stage):
             kernel, items = loops.score(self.f, scores), Items(even_items(0, len(edges)))
             return ScoreStep(scores, lambda: kernel(items, scores))
         vertices = partition.graph.of_role(role)
-        rows, every = len(vertices), len(vertices.ids)
-        one: type = np.int64 if self.whole else np.float64
-        scores = np.zeros((every, width), np.float32) if width else np.zeros(every, one)
-        layout = edges.walk_grouped(role, rows)
+        scores = self._empty_scores(len(vertices.ids), width)
+        layout = edges.walk_grouped(role, len(vertices))
         of = VertexLoops(partition, self.label, edges, layout, role, plan, "score")
         filling, items = (
             of.fill(self.f, scores, vertices.order),
-            Items(even_items(0, rows, layout.bounds)),
+            Items(even_items(0, len(vertices), layout.bounds)),
         )
         return ScoreStep(scores, lambda: filling(items, scores, vertices.order))
 

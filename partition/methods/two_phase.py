@@ -120,21 +120,18 @@ def _check_rule(
 
 
 def _place_chunks(edges: ChunkedEdges, rule: _Rule, progress: Progress) -> Iterator[np.ndarray]:
-    k, m, limit = rule.k, edges.edges, capacity(edges.edges, rule.k, rule.cap)
+    k, limit = rule.k, capacity(edges.edges, rule.k, rule.cap)
     readings = _readings(edges, rule.passes + 3, progress)
-    degree = np.zeros(edges.vertices, degree_type(m))
+    degree = np.zeros(edges.vertices, degree_type(edges.edges))
     for src, dst in next(readings):
         count(src, dst, degree)
     cluster, volume = singletons(degree)
     for _ in range(rule.passes):
         for src, dst in next(readings):
-            gather(src, dst, degree, cluster, volume, 2 * m / k)
-    home = parts_of_clusters(volume, k)[cluster]
-    among_two = (
-        linear_rule(home, cluster, volume, k, rule.seed, limit)
-        if rule.scoring == "linear"
-        else None
-    )
+            gather(src, dst, degree, cluster, volume, 2 * edges.edges / k)
+    home, among_two = parts_of_clusters(volume, k)[cluster], None
+    if rule.scoring == "linear":
+        among_two = linear_rule(home, cluster, volume, k, rule.seed, limit)
     del cluster, volume
     placed = empty_placement(degree, k)
     for src, dst in next(readings):

@@ -246,34 +246,42 @@ def plan_vertices(
     program: BaseProgram, calls: Sequence[Call], *, lanes: bool = False
 ) -> ThreadPlan:
     """Plan UDFs on one vertex, and along its edges, grouped by vertex."""
-    claimed, found = claims(calls), writes(calls)
     why, do = why_no_lanes(program, calls, shared=lanes)
+    if not why:
+        why, do = _why_one_thread(program, calls)
+    if why:
+        return ThreadPlan(why=why, do=do, claims=claims(calls))
+    return ThreadPlan(
+        "vertices",
+        lanes=SHARED_LANES if lanes else LANES,
+        refreshes=REFRESHES if lanes else 1,
+        claims=claims(calls),
+    )
+
+
+def _why_one_thread(program: BaseProgram, calls: Sequence[Call]) -> tuple[str, str]:
+    """Return the reason for which one thread must visit all vertices, and the advice to the user:
+    UDFs change a field of vertices that others change or read too. Two empty texts without one.
+    """
+    changes = writes(calls)
     own = next((call.visited_row for call in calls if call.visited_row), "")
     shares = len(set(program.edge.ends)) > 1 and any("edges" in call.shapes for call in calls)
-    for name, (table, changed) in found.items():
-        if name in ("tau", program.edge_name) or not changed or why:
+    for name, (table, changed) in changes.items():
+        if name in ("tau", program.edge_name) or not changed:
             continue
         if own and name not in (own, "v"):
             field_, change = next(iter(changed.items()))
             why = f"{change} {name}.{field_}, which other {own}s may change too"
             word = ", or add split=8" if shares else ""
-            do = change.advice(f"change it in an Exchange for each edge{word}")
-        for other, (of, _) in found.items():
+            return why, change.advice(f"change it in an Exchange for each edge{word}")
+        for other, (of, _) in changes.items():
             both = set(changed) & _reads(calls, other) if other != name and of == table else set()
-            if both and not why:
+            if both:
                 field_ = min(both)
                 why = f"{changed[field_]} {name}.{field_}, which is read by way of {other}"
-                do = changed[field_].advice(
-                    _two_ends_advice(program.vertices[table].fields[field_])
-                )
-    if why:
-        return ThreadPlan(why=why, do=do, claims=claimed)
-    return ThreadPlan(
-        "vertices",
-        lanes=SHARED_LANES if lanes else LANES,
-        refreshes=REFRESHES if lanes else 1,
-        claims=claimed,
-    )
+                advice = _two_ends_advice(program.vertices[table].fields[field_])
+                return why, changed[field_].advice(advice)
+    return "", ""
 
 
 def plan_tiles(program: BaseProgram, call: Call, role: str) -> ThreadPlan:

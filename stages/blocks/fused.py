@@ -96,6 +96,11 @@ ANY_AWAKE = (
     "    continue",
 )
 
+EACH_BLOCK = (
+    "for i in range(len(order)):",
+    "    for b in range(runs[order[i]], runs[order[i] + 1]):",
+)
+
 
 class FusedBlocks(Step):
     """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
@@ -131,8 +136,6 @@ class FusedBlocks(Step):
                 for c in s.calls(partition.program, role)
             ]
         )
-        before: list[str] = []
-        inside: list[str] = []
         layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
         # an Apply on the other end is called although nothing has been gathered
         awake = "" if touches_others(partition.program, stages, role) else awake
@@ -142,25 +145,24 @@ class FusedBlocks(Step):
             ]
         self._layout = tuple(layout.values())
         names, injected = ["order", *layout], dict[str, InjectedGlobal]()
+        before: list[str] = []
+        block = ["lo, hi = cuts[b], cuts[b + 1]", *(ANY_AWAKE if awake else ())]
         for number, stage in enumerate(stages):
-            scope, lines, varying = self._stage(partition, stage, f"s{number}_")
+            scope, inside, varying = self._stage(partition, stage, f"s{number}_")
             before += scope.before
-            inside += lines
+            block += inside
             injected |= scope.injected
             names += [*varying, f"{scope.prefix}key", *scope.arguments]
             self._purposes.append(scope.purpose)
             self._bound.append((tuple(varying.values()), tuple(scope.arguments.values())))
-        block = ["lo, hi = cuts[b], cuts[b + 1]", *(ANY_AWAKE if awake else ()), *inside]
-        title = f"MiniBatch({', '.join(stage.label for stage in stages)})"
-        lines = [
-            *before,
-            "for i in range(len(order)):",
-            "    for b in range(runs[order[i]], runs[order[i] + 1]):",
-            *indent_lines(indent_lines(block)),
-        ]
-        examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
         self._kernel = compile_kernel(
-            partition, title, names, examples, lines, injected, partition.tables["tau"]
+            partition,
+            f"MiniBatch({', '.join(stage.label for stage in stages)})",
+            names,
+            (np.zeros(1, np.int64), *self._layout, *self._arguments(0)),
+            [*before, *EACH_BLOCK, *indent_lines(indent_lines(block))],
+            injected,
+            partition.tables["tau"],
         )
 
     def _stage(

@@ -113,22 +113,14 @@ def remote_run(
     if out is not None:
         check_new(out)
         check_writable(out)  # it is brought back at the end, when it is too late to say so
-    threads, source = options.threads or 1, sources.source_of(program)
-    files: dict[str, bytes] = {}
-    app, folder = source.name, ""
-    if os.sep in source.name:
-        path = Path(source.path)
-        if not path.is_file():
-            raise UsageError(
-                f"{type(program).__name__} is in no file, so it cannot be sent to machines",
-                do="write the program to a file of its own, and import it from there",
-            )
-        contents = with_imports(path)
-        files = {path.name: contents.pop("")} | contents
-        folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
+    threads = options.threads or 1
+    app, folder, files = _program_files(program)
     given = {TRAIN: data, TEST: test}
-    taken = {name: _rows_of(backend, name, each) for name, each in given.items()}
-    rows = {name: own for name, own in taken.items() if own is not None}
+    rows = {
+        name: own
+        for name, each in given.items()
+        if (own := _rows_of(backend, name, each)) is not None
+    }
     dealt = _deal_rows(program, options, machines, rows.get(TRAIN), has_test=test is not None)
     held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
@@ -159,6 +151,25 @@ def _rows_of(backend: Backend, name: str, data: Any) -> EngineRows | None:
         which = {TRAIN: "the rows to train on", TEST: "the held-out rows"}[name]
         error.where = error.where or which
         raise
+
+
+def _program_files(program: Program) -> tuple[str, str, dict[str, bytes]]:
+    """Return the name of a program as machines know it, the folder of its file here, and the files
+    that it needs, by name. An app of tux needs none.
+    """
+    source = sources.source_of(program)
+    if os.sep not in source.name:
+        return source.name, "", {}
+    path = Path(source.path)
+    if not path.is_file():
+        raise UsageError(
+            f"{type(program).__name__} is in no file, so it cannot be sent to machines",
+            do="write the program to a file of its own, and import it from there",
+        )
+    files = with_imports(path)
+    files = {path.name: files.pop("")} | files
+    app = f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
+    return app, str(path.parent), files
 
 
 def _deal_rows(

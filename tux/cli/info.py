@@ -193,6 +193,12 @@ def describe_parts(folder: Path) -> dict[str, str]:
     return findings | ({"labels": classes_in_words(manifest.classes)} if manifest.classes else {})
 
 
+def _describe_values(values: np.ndarray) -> str:
+    mean, std = values.mean(dtype=np.float64), values.std(dtype=np.float64)
+    spread = f"mean {mean:.4f}, standard deviation {std:.4f}"
+    return f"{values.min():g} to {values.max():g}, {spread}"
+
+
 def describe_edges(edges: EdgeData) -> dict[str, str]:
     """Describe edges: sizes, degrees and values."""
     first, second = edges.ends
@@ -209,13 +215,7 @@ def describe_edges(edges: EdgeData) -> dict[str, str]:
         cut = [f"{q:g}: {np.quantile(degree, q):,.0f}" for q in QUANTILES]
         findings[f"degrees, {name}"] = f"mean {degree.mean():,.1f}, quantiles {', '.join(cut)}"
     for name, values in edges.fields.items():
-        low, high, mean, std = (
-            values.min(),
-            values.max(),
-            values.mean(dtype=np.float64),
-            values.std(dtype=np.float64),
-        )
-        findings[name] = f"{low:g} to {high:g}, mean {mean:.4f}, standard deviation {std:.4f}"
+        findings[name] = _describe_values(values)
     findings["duplicates"] = f"{edges.duplicates:,}" if len(edges) <= COUNTED else "not counted"
     return findings | (
         {"bad rows": f"{edges.skipped:,}; the first is {edges.first_skipped}"}

@@ -213,46 +213,59 @@ def comparison_table(
 
     order = sorted(rows, key=place)
     marks = [("*", "", "x", "")[place(row)[0]] for row in order]
-    qualities = [row.quality for row in order if row.quality is not None]
-    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
-    places = (
-        0
-        if divisor == 1
-        else 1
-        if max((q.volume for q in qualities), default=0) >= 10 * divisor
-        else 2
-    )
-    exact = max((q.seconds or 0 for q in qualities), default=0) < 10
-    types = (
-        [t.name for t in qualities[0].types] if qualities and len(qualities[0].types) > 1 else []
-    )
-    empty = any(q.empty_parts for q in qualities)
-    header = [
-        "method",
-        "RF",
-        *(f"RF {name}" for name in types),
-        "edges",
-        "vertices",
-        "masters",
-        f"volume {unit}",
-        f"busiest {unit}",
+    form = _TableForm.of([row.quality for row in order if row.quality is not None])
+    header = form.header()
+    lines = [
+        [row.name, *(form.cells(row.quality) if row.quality else ["-"] * (len(header) - 1))]
+        for row in order
     ]
-    header += (["empty"] if empty else []) + ["seconds", "memory MB"]
-    lines = []
-    for row in order:
-        q = row.quality
-        if q is None:
-            lines.append([row.name, *["-"] * (len(header) - 1)])
-            continue
-        cells = [f"{q.replication:.3f}", *(f"{t.replication:.3f}" for t in q.types if types)]
-        cells += [f"{x:.2f}" for x in (q.edge_balance, q.vertex_balance, q.master_balance)]
-        cells += [f"{x / divisor:.{places}f}" for x in (q.volume, q.largest_volume)] + (
-            [f"{q.empty_parts:,}"] if empty else []
-        )
-        cells.append("-" if q.seconds is None else f"{q.seconds:.{3 if exact else 1}f}")
-        cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
-        lines.append([row.name, *cells])
     return header, lines, marks
+
+
+@dataclass(frozen=True)
+class _TableForm:
+    """The columns of a table of qualities, and how their numbers are written."""
+
+    types: list[str]  # each has a column; empty if all vertices are of one type
+    divisor: int  # of volumes
+    unit: str
+    volume_places: int
+    seconds_places: int
+    has_empty: bool  # some method leaves parts without edges
+
+    @staticmethod
+    def of(qualities: Sequence[Quality]) -> _TableForm:
+        """Return the form in which these qualities fit."""
+        most = max((q.volume for q in qualities), default=0)
+        divisor, unit = _unit(most)
+        types = [t.name for t in qualities[0].types] if qualities else []
+        return _TableForm(
+            types if len(types) > 1 else [],
+            divisor,
+            unit,
+            0 if divisor == 1 else 1 if most >= 10 * divisor else 2,
+            3 if max((q.seconds or 0 for q in qualities), default=0) < 10 else 1,
+            any(q.empty_parts for q in qualities),
+        )
+
+    def header(self) -> list[str]:
+        """Return the names of the columns."""
+        by_type = [f"RF {name}" for name in self.types]
+        volumes = [f"volume {self.unit}", f"busiest {self.unit}"]
+        empty = ["empty"] if self.has_empty else []
+        balances = ["edges", "vertices", "masters"]
+        return ["method", "RF", *by_type, *balances, *volumes, *empty, "seconds", "memory MB"]
+
+    def cells(self, q: Quality) -> list[str]:
+        """Return the cells behind the name of a method."""
+        cells = [f"{q.replication:.3f}", *(f"{t.replication:.3f}" for t in q.types if self.types)]
+        cells += [f"{x:.2f}" for x in (q.edge_balance, q.vertex_balance, q.master_balance)]
+        volumes = q.volume, q.largest_volume
+        cells += [f"{x / self.divisor:.{self.volume_places}f}" for x in volumes]
+        cells += [f"{q.empty_parts:,}"] if self.has_empty else []
+        cells.append("-" if q.seconds is None else f"{q.seconds:.{self.seconds_places}f}")
+        cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
+        return cells
 
 
 def refusal_lines(rows: Sequence[CutResult]) -> Iterator[str]:

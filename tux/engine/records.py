@@ -4,7 +4,10 @@ records of all workers become one here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tux.checkpoint.snapshot import Counts
 
 TIMES = ("compute", "wait", "apply", "send")
 """The kinds of work of a worker; a record has the seconds of each."""
@@ -22,6 +25,27 @@ COSTS = (
     "bytes_dense",
     "max_staleness",
 )
+
+
+def costs(begun: Counts, now: Counts, seconds: float) -> dict[str, float]:
+    """Return the costs of an epoch of so many `seconds`: the change of a worker's counts."""
+    spent = {
+        f"{what}_s": now.seconds.get(what, 0.0) - begun.seconds.get(what, 0.0) for what in TIMES
+    }
+    spent["apply_s"] += now.served - begun.served
+    edges, before = now.edges_visited - begun.edges_visited, begun.total_sent()
+    by_type = {
+        f"bytes_sent_{name}": n - before.get(name, 0)
+        for name, n in sorted(now.total_sent().items())
+    }
+    dense = sum(now.total_dense().values()) - sum(begun.total_dense().values())
+    return {
+        "edges_per_second": edges / seconds if seconds > 0 else 0.0,
+        **spent,
+        "bytes_sent": sum(by_type.values()),
+        **by_type,
+        "bytes_dense": dense,
+    }
 
 
 def metrics(record: dict[str, Any]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from tux.engine.checks import (
 )
 from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.eval_rows import fetch_eval_rows
-from tux.engine.records import TIMES
+from tux.engine.records import costs
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
@@ -339,27 +339,15 @@ class Training:
         yield from self._run_timed(
             self._stages if number else [], checkpoints=self._mid_epoch(turns)
         )
-        begun, now = self._begun, Counts.of(worker, self.seconds)
-        split = {
-            f"{what}_s": now.seconds.get(what, 0.0) - begun.seconds.get(what, 0.0) for what in TIMES
-        }
-        split["apply_s"] += now.served - begun.served
-        edges, clock = now.edges_visited - begun.edges_visited, worker.clock
-        sent, before = now.total_sent(), begun.total_sent()
-        by_type = {
-            f"bytes_sent_{name}": n - before.get(name, 0) for name, n in sorted(sent.items())
-        }
-        rows = sum(now.total_dense().values()) - sum(begun.total_dense().values())
+        now, clock = Counts.of(worker, self.seconds), worker.clock
         worker.epoch = number
         check_finite(worker)
         if evaluate or has_converged(worker.program, worker.metrics()):
             yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
-        spent = self.seconds - begun.trained
         record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
-        record |= {"edges_per_second": edges / spent if spent > 0 else 0.0, **split}
-        record |= {"bytes_sent": sum(by_type.values()), **by_type, "bytes_dense": rows}
+        record |= costs(self._begun, now, self.seconds - self._begun.trained)
         return record | {"max_staleness": worker.most_stale}
 
     def _mid_epoch(self, turns: int) -> MidEpochCheckpoints | None:

@@ -5,7 +5,7 @@ by which its rows can be filled again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,14 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.callers import warn_caller
 from tux.base.errors import Interrupted, UsageError
-from tux.base.parallel import cores
 from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
 from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
-from tux.graph.local import LocalGraph
 from tux.options.watcher import NullWatcher
-from tux.predict.predict import TrainedModel
+from tux.predict.predict import TrainedModel, score_edges
 from tux.program import sources
-from tux.program.program import Program, score_of
+from tux.program.program import Program
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
 
@@ -129,24 +127,20 @@ def scores(
     """Return the program's prediction for each vertex of type `kind` of the edges `asked`, by its
     index. `fields` are the model's; vertices of the other type have its indices.
     """
-    none = np.empty(0, np.int32)
-    ids = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
-    no_edges = {name: column[:0] for name, column in asked.fields.items()}
-    known = replace(asked, ids=ids, src=none, dst=none, fields=no_edges)
-    worker = Worker(
-        program,
-        LocalGraph.whole(program, known, asked, seed=0),
-        threads=threads_of(n_jobs) or cores(),
+    known = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
+    return score_edges(
+        program, known, asked, partial(_fill_rows, fields), threads=threads_of(n_jobs)
     )
+
+
+def _fill_rows(fields: Fields, worker: Worker) -> None:
+    """Put fields of a model into a worker's rows; the other fields stay as they begin."""
     for name, columns in fields.items():
         vertices = worker.graph.vertices.get(name)
         rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
         for field, values in columns.items():
             array = worker.tables[name].arrays[field]
             array[rows] = np.reshape(values, (len(rows), *array.shape[1:]))
-    step: Any = score_of(program).step(worker)
-    step.run()
-    return np.asarray(step.scores)
 
 
 def matrix_edges(ends: tuple[str, str], matrix: Any, **fields: np.ndarray) -> EdgeData:

@@ -30,6 +30,17 @@ from tux.estimators.parameters import make_program, set_parameters
 PIECE = 1 << 22  # numbers in a piece of the topics of entries: 16 MB
 
 
+def _every_other_occurrence(counts: Any, row: np.ndarray) -> np.ndarray:
+    """Return how many occurrences (nnz,) of each entry of `counts` (n, m), which is in CSR form,
+    remain if a document keeps its first occurrence, its third, and so on. `row` (nnz,) is the
+    document of each entry.
+    """
+    end = np.cumsum(counts.data, dtype=np.int64)
+    begin = end - counts.data
+    first = np.concatenate([[0], end])[counts.indptr[:-1]][row]  # occurrence of the document
+    return (end - first + 1) // 2 - (begin - first + 1) // 2
+
+
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Topics of documents by Gibbs sampling: each document is a mixture of topics, and each topic a
     distribution of words.
@@ -162,15 +173,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         unseen = of_words.sum(axis=1) == 0
         counts.data[unseen[counts.indices]] = 0
         counts.eliminate_zeros()
-        end = np.cumsum(counts.data, dtype=np.int64)
-        begin = end - counts.data
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        first = np.concatenate([[0], end])[counts.indptr[:-1]][row]  # occurrence of the document
-        told = (end - first + 1) // 2 - (begin - first + 1) // 2
-        asked = counts.data - told
-        entries = told.astype(np.int32), counts.indices, counts.indptr
-        given = sparse.csr_array(entries, shape=counts.shape)
-        theta = self._topics(given)
+        given = _every_other_occurrence(counts, row)
+        asked = counts.data - given
+        entries = given.astype(np.int32), counts.indices, counts.indptr
+        theta = self._topics(sparse.csr_array(entries, shape=counts.shape))
         share = 1 / (of_words.sum(axis=0) + smooth)
         likelihood, step = 0.0, max(1, PIECE // len(share))
         for at in range(0, len(row), step):

@@ -49,33 +49,33 @@ def save_vectors(
 
 def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
     """Make the figure that `save` writes."""
-    rows = len(judged)
-    heights = 1.6 + 0.42 * rows, 4.0
+    heights = 1.6 + 0.42 * len(judged), 4.0
     figure = figures.figure(11, sum(heights))
     if judged:
-        q = judged[0][1]
+        first = judged[0][1]
         figure.suptitle(
-            f"{q.edges:,} edges of {q.vertices:,} vertices in {q.k:,} parts",
+            f"{first.edges:,} edges of {first.vertices:,} vertices in {first.k:,} parts",
             x=0.01,
             ha="left",
             fontsize=11,
         )
-    halves: Any = figure.subfigures(2, 1, height_ratios=heights)
-    bars, curves = halves
-    names = [name for name, _ in judged]
-    colours = [LOUD if name == best or not best else QUIET for name in names]
+    bars, curves = figure.subfigures(2, 1, height_ratios=heights)
     replication, balance, volume = bars.subplots(1, 3, sharey=True)
+    _draw_replication(replication, judged, best)
+    _draw_balances(balance, [quality for _, quality in judged])
+    _draw_volumes(volume, judged, best)
+    _draw_by_degree(curves.subplots(), judged, best)
+    return figure
+
+
+def _draw_replication(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
+    """Draw the replicas of a vertex, and the lower bound of each partition."""
     qualities = [quality for _, quality in judged]
     _draw_bars(
-        replication,
-        names,
-        colours,
-        [q.replication for q in qualities],
-        "RF: replicas of a vertex",
-        "{:.2f}",
+        axes, judged, best, [q.replication for q in qualities], "RF: replicas of a vertex", "{:.2f}"
     )
     for at, q in enumerate(qualities):
-        replication.plot(
+        axes.plot(
             [q.bound, q.bound],
             [at - 0.4, at + 0.4],
             color="black",
@@ -83,30 +83,28 @@ def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
             label="lower bound" if not at else None,
         )
     if judged:
-        _draw_legend(replication)
-    _draw_balances(balance, qualities)
-    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
-    _draw_bars(
-        volume,
-        names,
-        colours,
-        [q.volume / divisor for q in qualities],
-        f"volume an epoch, {unit}",
-        "{:.3g}",
-    )
-    _draw_by_degree(curves.subplots(), judged, best)
-    return figure
+        _draw_legend(axes)
+
+
+def _draw_volumes(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
+    """Draw the bytes that an epoch sends."""
+    volumes = [quality.volume for _, quality in judged]
+    divisor, unit = _unit(max(volumes, default=0))
+    heights = [volume / divisor for volume in volumes]
+    _draw_bars(axes, judged, best, heights, f"volume an epoch, {unit}", "{:.3g}")
 
 
 def _draw_bars(
     axes: Any,
-    names: Sequence[str],
-    colours: Sequence[str],
+    judged: Sequence[tuple[str, Quality]],
+    best: str,
     values: Sequence[float],
     title: str,
     form: str,
 ) -> None:
     """Draw one horizontal bar a method, with its value; the first on top."""
+    names = [name for name, _ in judged]
+    colours = [LOUD if name == best or not best else QUIET for name in names]
     shown = axes.barh(range(len(names)), values, color=colours)
     axes.bar_label(shown, [form.format(value) for value in values], padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), names)
@@ -258,21 +256,14 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
         linewidths=0,
         rasterized=True,
     )
+    ringed: Any = {"edgecolors": "black", "linewidths": 1.2}
     for name, at in legend:
         axes.scatter([], [], s=36, color=shades[at], label=name)
         if labels and at < len(NAMED):  # where its vertices are on average
-            axes.scatter(
-                *points[labels.member[:, top[at]]].mean(0),
-                s=110,
-                color=shades[at],
-                edgecolors="black",
-                linewidths=1.2,
-                zorder=3,
-            )
+            mean = points[labels.member[:, top[at]]].mean(0)
+            axes.scatter(*mean, s=110, color=shades[at], zorder=3, **ringed)
     if top:
-        axes.scatter(
-            [], [], s=70, color="white", edgecolors="black", linewidths=1.2, label="mean of a label"
-        )
+        axes.scatter([], [], s=70, color="white", label="mean of a label", **ringed)
     if legend:
         axes.legend(
             loc="upper left",
@@ -285,6 +276,12 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
         f", {len(chosen):,} of them drawn" if len(chosen) < len(points) else ""
     )
     axes.set_title(f"{drawn}: the first two of {vectors.shape[1]} principal components", loc="left")
+    _name_components(axes, shares)
+    return figure
+
+
+def _name_components(axes: Any, shares: np.ndarray) -> None:
+    """Write beside the axes which components they are, with each one's share of the variance."""
     for axis, share, name in zip(
         (axes.xaxis, axes.yaxis), shares, ("first", "second"), strict=True
     ):
@@ -292,7 +289,6 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
         axis.set_ticks([])
     axes.set_aspect("equal", adjustable="datalim")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 def _colour_vertices(

@@ -205,23 +205,26 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -
         )
         for name, t in types.items()
     }
-    out = []
-    for at, part in enumerate(parts):
-        each = {name: grown[name][at] for name in types}
-        local = {name: _local_rows(t.rows, len(test.ids[name])) for name, t in each.items()}
-        src, dst = (local[of][end[members[at]]] for end, of in zip(ends, test.ends, strict=True))
-        fields = {name: array[members[at]] for name, array in test.fields.items()}
-        out.append(
-            replace(
-                part,
-                types=each,
-                test_src=src,
-                test_dst=dst,
-                test_fields=fields,
-                has_test=True,
-            )
-        )
-    return out
+    return [
+        _with_test_edges(part, {name: grown[name][at] for name in types}, test, ends, members[at])
+        for at, part in enumerate(parts)
+    ]
+
+
+def _with_test_edges(
+    part: Part,
+    types: dict[str, TypePart],
+    test: EdgeData,
+    ends: tuple[np.ndarray, ...],
+    edges: np.ndarray,
+) -> Part:
+    """Return `part` with `types`, which have the vertices of held-out `edges` of `test` too, and
+    with these edges. `ends` are positions of all held-out edges.
+    """
+    local = {name: _local_rows(t.rows, len(test.ids[name])) for name, t in types.items()}
+    src, dst = (local[of][end[edges]] for end, of in zip(ends, test.ends, strict=True))
+    fields = {name: array[edges] for name, array in test.fields.items()}
+    return replace(part, types=types, test_src=src, test_dst=dst, test_fields=fields, has_test=True)
 
 
 def _held_out_type(

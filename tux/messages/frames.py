@@ -160,19 +160,8 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
     Arrays are views of the frames: nothing is allocated because of a size that a frame claims.
     """
     head = bytes(frames[0]) if frames else b""
-    if len(head) < _HEADER.size or head[:4] != MAGIC:
-        raise Refused("a frame that is not tux's was refused")
-    _, version, kind, count, of_job, source, dest, clock, sync_id, sequence, total = (
-        _HEADER.unpack_from(head)
-    )
-    if version != VERSION:
-        raise Refused(
-            f"a message of protocol version {version} was refused: this is version {VERSION}"
-        )
-    if of_job != job:
-        raise Refused("a message of another job was refused")
-    if kind >= len(KINDS) or source > workers or dest > workers:
-        raise Refused(f"a message from worker {source} to {dest} of kind {kind} was refused")
+    claimed = _claimed_header(head, job, workers)
+    count, source = claimed.arrays, claimed.source
     described = _HEADER.size + count * _DESCRIPTOR.size
     one = len(frames) == 1 and count > 0 and len(head) >= described  # with the buffers in it
     if not one and (len(head) != described or len(frames) <= count):
@@ -190,9 +179,53 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
     arrays = [_array(claim, buffer, source) for claim, buffer in zip(claims, buffers, strict=True)]
     bare = b"".join([head[: _HEADER.size - 8], _ZEROS, head[_HEADER.size :]])
     covered = [bare] if one else [bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]
-    if checksum(covered) != total:
+    if checksum(covered) != claimed.checksum:
         raise Refused(f"a message from worker {source} with a bad checksum was refused")
-    return Message(KINDS[kind], source, dest, clock, sync_id, arrays, sequence)
+    return Message(
+        KINDS[claimed.kind],
+        source,
+        claimed.dest,
+        claimed.clock,
+        claimed.sync_id,
+        arrays,
+        claimed.sequence,
+    )
+
+
+def _claimed_header(head: bytes, job: int, workers: int) -> _ClaimedHeader:
+    """Return what the head of a message claims, if the message is one of `job`."""
+    if len(head) < _HEADER.size or head[:4] != MAGIC:
+        raise Refused("a frame that is not tux's was refused")
+    claimed = _ClaimedHeader(*_HEADER.unpack_from(head))
+    if claimed.version != VERSION:
+        raise Refused(
+            f"a message of protocol version {claimed.version} was refused: "
+            f"this is version {VERSION}"
+        )
+    if claimed.job != job:
+        raise Refused("a message of another job was refused")
+    if claimed.kind >= len(KINDS) or claimed.source > workers or claimed.dest > workers:
+        raise Refused(
+            f"a message from worker {claimed.source} to {claimed.dest} "
+            f"of kind {claimed.kind} was refused"
+        )
+    return claimed
+
+
+class _ClaimedHeader(NamedTuple):
+    """The fields of `_HEADER`, as the bytes claim them."""
+
+    magic: bytes
+    version: int
+    kind: int
+    arrays: int
+    job: int
+    source: int
+    dest: int
+    clock: int
+    sync_id: int
+    sequence: int
+    checksum: int
 
 
 class _Claim(NamedTuple):

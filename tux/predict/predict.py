@@ -86,7 +86,7 @@ def predict(
         fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
     )
     data = data_to_predict(asked, ids, run, program, vertices, warn)
-    scores = score_edges(model, ids, replace(asked, vertex_fields=data))
+    scores = score_with_model(model, ids, replace(asked, vertex_fields=data))
     first, second = program.edge.roles
     ends = program.edge.ends
     return {
@@ -141,23 +141,40 @@ def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -
     return TrainedModel(run, program, model_reader(folder), ids, os.fspath(folder))
 
 
-def score_edges(model: TrainedModel, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
-    """Return the scores of the model's stage for held-out edges `asked`, the model having vertices
-    `ids`, which come first in those of `asked`.
+def score_with_model(model: TrainedModel, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
+    """Return the scores of held-out edges `asked`, computed as in the model's run."""
+    options = model.run.options
+    how = {
+        name: bool(options.get(name, default))
+        for name, default in (("jit", True), ("check", False))
+    }
+    return score_edges(
+        model.program, ids, asked, partial(fill, model.stored), seed=model.run.seed, **how
+    )
+
+
+def score_edges(
+    program: Program,
+    ids: dict[str, Any],
+    asked: EdgeData,
+    fill_rows: Callable[[Worker], None],
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    **how: bool,
+) -> np.ndarray:
+    """Return the program's scores of held-out edges `asked`. The model has vertices `ids`, which
+    come first in those of `asked`; `fill_rows` puts its fields into a worker. `how`: the worker's
+    `jit` and `check`.
     """
     none = np.empty(0, np.int32)
     known = EdgeData(
         asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
     )
-    run = model.run
-    graph = LocalGraph.whole(model.program, known, asked, run.seed)
-    how: dict[str, Any] = {
-        "jit": bool(run.options.get("jit", True)),
-        "check": bool(run.options.get("check", False)),
-    }
-    worker = Worker(model.program, graph, seed=run.seed, threads=cores(), **how)
-    fill(model.stored, worker)
-    step = model.stage.step(worker)
+    graph = LocalGraph.whole(program, known, asked, seed)
+    worker = Worker(program, graph, seed=seed, threads=threads or cores(), **how)
+    fill_rows(worker)
+    step = score_of(program).step(worker)
     step.run()
     return np.asarray(step.scores)
 
@@ -252,7 +269,7 @@ def _predict_points(
     for note in points.notes:
         warn(f"{data_name(data)}: {note}")
     ids = {kind: Ids(points.ids[kind].values[:0])}
-    scores = score_edges(model, ids, points)
+    scores = score_with_model(model, ids, points)
     return {
         kind: _decode_ids(points, kind, np.arange(len(points.ids[kind]))),
         model.stage.name: scores,
@@ -304,7 +321,7 @@ def predict_rows(
         rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
     )
     fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
-    scores = score_edges(model, ids, replace(rows, vertex_fields=fields))
+    scores = score_with_model(model, ids, replace(rows, vertex_fields=fields))
     every = np.arange(len(rows.ids[kind]))
     return {role: _decode_ids(rows, kind, every), **stage.columns(scores)}
 

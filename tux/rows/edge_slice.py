@@ -202,27 +202,25 @@ def _fetch_lists(context: Any, builder: Any, typ: EdgesType, edges: Any, positio
     neighbour at `position`. Lists lie anywhere in memory, and UDFs branch by what they read there,
     so the processor cannot run ahead.
     """
-    unused = typ.neighbour.other.unused
+    other = typ.neighbour.other
     ragged = [
-        name
-        for name, _, ndim, _ in typ.neighbour.other.fields
-        if ndim == RAGGED and name not in unused
+        name for name, _, ndim, _ in other.fields if ndim == RAGGED and name not in other.unused
     ]
     if not ragged:
         return
     byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), (byte, i32, i32, i32))
     fetch = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
-    reading, near, data = i32(0), i32(3), i32(1)
+    how = i32(0), i32(3), i32(1)  # to read it, near to the processor, and it is data
     at = builder.gep(edges.ends, [position])
     end = context.cast(builder, builder.load(at), typ.end, types.intp)
-    row = cgutils.create_struct_proxy(typ.neighbour.other)(context, builder, value=edges.other)
+    row = cgutils.create_struct_proxy(other)(context, builder, value=edges.other)
     for name in ragged:
         first = builder.load(builder.gep(getattr(row, f"bounds_{name}"), [end]))
         start = builder.bitcast(builder.gep(getattr(row, f"at_{name}"), [first]), byte)
         for offset in FETCHED:
             line = builder.gep(start, [context.get_constant(types.intp, offset)])
-            builder.call(fetch, (line, reading, near, data))
+            builder.call(fetch, (line, *how))
 
 
 @infer_global(len)

@@ -119,18 +119,24 @@ def _train(run: RunContext) -> None:
             done = len(records)
             watch.phase(f"epoch {done + 1}" if done < most else "end of training")
     except KeyboardInterrupt:
-        run.record.interrupted = len(records) + 1
-        if folder:
-            with ignore_ending():
-                folder.write_run(run.record)
-        held = (
-            f"{folder.path / 'metrics.jsonl'} holds their records; " if folder and records else ""
-        )
-        more = f"; {resume_advice(folder)}" if folder and resume_advice(folder) else ""
-        raise Interrupted(
-            f"interrupted after {plural(len(records), 'epoch')}",
-            do=f"{held}no model was written{more}",
-        ) from None
+        raise _note_interrupt(run) from None
+
+
+def _note_interrupt(run: RunContext) -> Interrupted:
+    """Note in the run's record in which epoch it was interrupted. Return the error that says what
+    the folder holds.
+    """
+    folder, records = run.folder, run.records
+    run.record.interrupted = len(records) + 1
+    if folder:
+        with ignore_ending():
+            folder.write_run(run.record)
+    held = f"{folder.path / 'metrics.jsonl'} holds their records; " if folder and records else ""
+    more = f"; {resume_advice(folder)}" if folder and resume_advice(folder) else ""
+    return Interrupted(
+        f"interrupted after {plural(len(records), 'epoch')}",
+        do=f"{held}no model was written{more}",
+    )
 
 
 def _no_value_warning(program: Program) -> str:

@@ -146,45 +146,47 @@ def verify(
             f"{inputs.folder} is cut already, and --verify cuts the data in several ways",
             do="name the file that was partitioned",
         )
-    train, held_out = sample(
-        inputs.train, inputs.test, MOST_EDGES, options.seed, _named_vertices(program, inputs.train)
-    )
-    inputs = replace(inputs, train=train, test=held_out)
+    inputs = _sample(program, inputs, options.seed)
+    train = inputs.train
     epochs = min(EPOCHS, program.epochs if options.epochs is None else options.epochs)
     watch.phase(str(ONE))
     workers = _workers(program, inputs, ONE, options.seed)
-    _train(workers, options.seed, epochs)
-    expected = dict(_fields([each.worker for each in workers], train))
+    expected = _train(workers, train, options.seed, epochs)
+    verified = Verified(
+        _sizes(program, train),
+        epochs,
+        len(train),
+        [*expected],
+        differences=[],
+        compared=[],
+        refused={},
+        failed={},
+        in_place=order_dependent_fields(program),
+        suspects=suspects(program),
+    )
     rounding = ROUNDING[_shortest(program)]
-    differences, compared = list[Difference](), list[Setting]()
-    refused, failed = dict[Setting, TuxError](), dict[Setting, TuxError]()
     for setting in (PLAIN, *([SHARES] if has_shares(program) else []), *SEVERAL):
         watch.phase(str(setting))
         try:
             workers = _workers(program, inputs, setting, options.seed)
         except TuxError as error:
-            (refused if setting.workers > 1 else failed)[setting] = error
+            (verified.refused if setting.workers > 1 else verified.failed)[setting] = error
             continue
         try:
-            _train(workers, options.seed, epochs)
+            values = _train(workers, train, options.seed, epochs)
         except TuxError as error:
-            failed[setting] = error
+            verified.failed[setting] = error
             continue
-        compared.append(setting)
-        values = dict(_fields([each.worker for each in workers], train))
-        differences += _compare_fields(setting, expected, values, train, rounding)
-    return Verified(
-        _sizes(program, train),
-        epochs,
-        len(train),
-        [*expected],
-        differences,
-        compared,
-        refused,
-        failed,
-        order_dependent_fields(program),
-        suspects(program),
-    )
+        verified.compared.append(setting)
+        verified.differences.extend(_compare_fields(setting, expected, values, train, rounding))
+    return verified
+
+
+def _sample(program: Program, inputs: Inputs, seed: int) -> Inputs:
+    """Return at most `MOST_EDGES` of the edges, with the vertices that parameters name."""
+    named = _named_vertices(program, inputs.train)
+    train, test = sample(inputs.train, inputs.test, MOST_EDGES, seed, named)
+    return replace(inputs, train=train, test=test)
 
 
 def _sizes(program: Program, train: EdgeData) -> str:
@@ -218,10 +220,15 @@ def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> l
     ]
 
 
-def _train(workers: Sequence[Training], seed: int, epochs: int) -> None:
-    """Run all epochs of the workers."""
-    cluster = SimulatedCluster([each.worker for each in workers], seed)
-    cluster.finish({rank: _run_epochs(each, epochs) for rank, each in enumerate(workers)})
+def _train(
+    trainings: Sequence[Training], train: EdgeData, seed: int, epochs: int
+) -> dict[str, np.ndarray]:
+    """Run all epochs of the workers. Return the values of `_fields` after them."""
+    workers = [each.worker for each in trainings]
+    SimulatedCluster(workers, seed).finish(
+        {rank: _run_epochs(each, epochs) for rank, each in enumerate(trainings)}
+    )
+    return dict(_fields(workers, train))
 
 
 def _run_epochs(training: Training, epochs: int) -> Iterator[None]:

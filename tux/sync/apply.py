@@ -89,44 +89,37 @@ class ApplySync(Fold[Contribution]):
         """Send each home this worker's contribution to the block; return the number of answers to
         come.
         """
-        partition, block_rows = self._partition, self._rows
-        mirrors, number = partition.mirrors[self.table], block.number if block else ALL
-        numbers = (number,)
+        partition, mirrors = self._partition, self._partition.mirrors[self.table]
+        number = block.number if block else ALL
         head = number, partition.pass_number, block.round if block else 0
-        weighted = partition.server.needs_weights(self.table)
         for home in self._homes:
-            if isinstance(block_rows, TouchedRows):
-                rows, weights = block_rows.rows_to_send(home, number)
-            else:
-                rows = block_rows.up(home, numbers)
-                weights = self._weights[rows] if weighted else None
-            about = rows
+            about, weights = self._rows_to_send(home, number)
+            rows = about
             if not self._sends_changes:
                 rows, weights = NO_ROWS, weights[:0] if weights is not None else None
             fields = mirrors.take(rows, (self.sync_id, home))
-            arrays: Arrays = []
-            own = None
+            message = Message(Kind.CONTRIBUTION, partition.rank, home, clock, self.sync_id)
             if home == partition.rank:
                 masters = self._masters_of(about, number)
                 sent = pick_changed_fields(fields, masters if self._sends_changes else NO_ROWS)
-                own = Contribution(*head, masters, weights, sent)
+                message = message._replace(payload=Contribution(*head, masters, weights, sent))
             else:
                 partition.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-                touched = self._encode_rows(about, home, number) if block_rows.masked else []
+                touched = self._encode_rows(about, home, number) if self._rows.masked else []
                 arrays = Contribution.arrays(head, touched, weights, pack(fields))
-            partition.enqueue(
-                Message(
-                    Kind.CONTRIBUTION,
-                    partition.rank,
-                    home,
-                    clock,
-                    self.sync_id,
-                    arrays,
-                    payload=own,
-                ),
-                self.table,
-            )
+                message = message._replace(arrays=arrays)
+            partition.enqueue(message, self.table)
         return partition.workers
+
+    def _rows_to_send(self, home: int, number: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the rows of block `number` whose changes `home` gets, and their weights where a
+        field of the table needs them.
+        """
+        if isinstance(self._rows, TouchedRows):
+            return self._rows.rows_to_send(home, number)
+        rows = self._rows.up(home, (number,))
+        weighted = self._partition.server.needs_weights(self.table)
+        return rows, self._weights[rows] if weighted else None
 
     def _masters_of(self, rows: np.ndarray, number: int) -> np.ndarray:
         """Return the numbers of this worker's own masters of its `rows` in a block."""

@@ -33,6 +33,17 @@ NO_EDGES = np.float32(1e-20)
 """The weight of a replica without edges: nothing beside one that has some."""
 
 
+def _add_weighted(
+    total: np.ndarray, rows: np.ndarray, sent: FieldElements, weights: np.ndarray
+) -> None:
+    """Add the changes of one worker to `total` (r, *shape) of `rows` (r,), each times the weight of
+    its row (r,).
+    """
+    wide = math.prod(total.shape[1:]) // sent.width  # parts of a row that are sent alone
+    at = np.searchsorted(rows, sent.rows // wide)
+    sent.of(total)[at * wide + sent.rows % wide] += sent.values * weights[at][:, None]
+
+
 def is_mean(array: np.ndarray, field: Field) -> bool:
     """Return whether masters take means of the changes of a field. A field of width 0 has none."""
     return field.kind == "shared" and field.combine in MEANS and math.prod(array.shape[1:]) > 0
@@ -129,9 +140,7 @@ class Masters:
                 continue
             each = np.zeros(len(rows), np.float32)
             each[at] = counts
-            wide = math.prod(own.shape[1:]) // sent.width  # parts of a row that are sent alone
-            here = np.searchsorted(rows, sent.rows // wide)
-            sent.of(total)[here * wide + sent.rows % wide] += sent.values * each[here][:, None]
+            _add_weighted(total, rows, sent, each)
             dirty = sent.of(versions)
             dirty[sent.rows] = np.where(sent.values != 0, self.version, dirty[sent.rows])
         return rows, total / weight.reshape(-1, *[1] * (own.ndim - 1))
