@@ -107,9 +107,22 @@ def test_what_is_left_to_the_program():
 
 def test_a_record_makes_the_same_options():
     options = RunOptions(
-        columns="1,2", vocab=Path("words.txt"), stop="-", epochs=2, slack=1, judge_repeats=3
+        columns="1,2",
+        vocab=Path("words.txt"),
+        stop="-",
+        labels="s3://bucket/labels.txt",
+        vertices={"user": "users.csv", "item": "memory://items.csv"},
+        epochs=2,
+        slack=1,
+        judge_repeats=3,
     )
     record = options.plan_for(MF()).record()
+    assert record["labels"] == "s3://bucket/labels.txt"
+    assert record["vertices"] == {
+        "user": os.path.abspath("users.csv"),
+        "item": "memory://items.csv",
+    }
+    assert RunOptions(labels="l.txt").plan_for(MF()).record()["labels"] == os.path.abspath("l.txt")
     assert record["vocab"] == os.path.abspath("words.txt") and record["stop"] == "-"
     assert "form" not in record and record["columns"] == "1,2" and record["on_bad_row"] == "stop"
     assert record["judge_repeats"] == 3

@@ -4,7 +4,6 @@ does it, and what is kept.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +13,12 @@ from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import did_you_mean, plural_noun
+from tux.io.source.input_files import absolute_source
 from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
 from tux.options.reading import data_option, reads
 from tux.options.rules import (
+    FILE,
     FOLDER,
     INTERVAL,
     SECONDS,
@@ -345,12 +346,12 @@ class RunPlan:
         values["partitioner"] = self.partitioner
         if options.vertices:
             values["vertices"] = {
-                kind: os.path.abspath(table) if isinstance(table, str) else MEMORY
+                kind: absolute_source(table) if isinstance(table, str) else MEMORY
                 for kind, table in options.vertices.items()
             }
-        for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
-            if values[name] not in (None, STANDARD):
-                values[name] = os.path.abspath(values[name])
+        for name, declared in OPTIONS.items():  # they are read again, perhaps from another folder
+            if declared.rule is FILE and values.get(name) not in (None, STANDARD):
+                values[name] = absolute_source(values[name])
         if self.machines > 1:
             values["machines"] = self.machines
         always = {"columns", "keep"} if options.checkpoint_every else {"columns"}
