@@ -85,7 +85,7 @@ def let_masters_tell(stages: Sequence[Any]) -> list[Any]:
         if isinstance(stage, MiniBatch):
             out.append(MiniBatch(*let_masters_tell(stage.inside), blocks=stage.size.blocks))
         elif isinstance(stage, Exchange) and stage.f in TOLD:
-            out.append(Exchange(TOLD[stage.f], split=True))
+            out.append(Exchange(TOLD[stage.f], additive=True))
         elif isinstance(stage, Apply):
             out.append(Apply(stage.over, TOLD.get(stage.f, stage.f)))
         # writes what mirrors have too

@@ -42,7 +42,7 @@ SECTIONS = {
     ),
     "Small matrices in functions on rows": ("packed_add", "packed_solve"),
     "Stages": (
-        *("MiniBatch", "Exchange", "Apply", "GlobalSync"),
+        *("MiniBatch", "Exchange", "ForEach", "Apply", "GlobalSync"),
         *("Repeat", "Barrier", "Generate", "Score"),
     ),
     "Vectors of vertices": (

@@ -1,6 +1,6 @@
-"""The stages of the MEGA model (TUX2, section 4): MiniBatch, Exchange, GlobalSync, Apply; Barrier,
-Repeat, Generate; Score, which reads a model; and the operators of vectors, which are Applies and
-GlobalSyncs.
+"""The stages of the MEGA model (TUX2, section 4): MiniBatch, Exchange, GlobalSync, Apply; ForEach,
+Barrier, Repeat, Generate; Score, which reads a model; and the operators of vectors, which are
+Applies and GlobalSyncs.
 
 Each file here is a stage that users name, and its docstring is the pseudo-code that the engine
 runs. In the rooms below:
@@ -17,6 +17,7 @@ Reads from: `engine`, `sync`, `clock`. Used by: `apps`, `runs`.
 from tux.stages.apply import Apply as Apply
 from tux.stages.barrier import Barrier as Barrier
 from tux.stages.exchange import Exchange as Exchange
+from tux.stages.for_each import ForEach as ForEach
 from tux.stages.generate import Generate as Generate
 from tux.stages.globalsync import GlobalSync as GlobalSync
 from tux.stages.minibatch import MiniBatch as MiniBatch

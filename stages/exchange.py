@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tux.base.errors import ProgramError
@@ -15,6 +17,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
+from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.blocks.walk import Walk
@@ -46,7 +49,7 @@ class Exchange(CallingStage):
             enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);
                                        leave(item, tau, p, rng)
 
-    Without `f` (None) only the vertices are visited: ``Exchange(None, enter=look)``.
+    Vertices without their edges are visited by a ForEach.
 
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left
     out, it is the mini-batch's, or the end that a per-vertex, enter or leave UDF asks for, or the
@@ -55,87 +58,99 @@ class Exchange(CallingStage):
     training without any is passed over, one that was held out itself is not. Where nothing is held
     out, `f` is neither called nor compiled.
 
-    On several workers a vertex is visited once a replica, with its local edges. `split=True`: the
-    program is right so, as the effects of the visits add up; without it, UDFs for which that
-    matters are refused (`tux.stages.analysis.replica_rules`). A number, ``split=8``: it is also
-    right if a per-vertex UDF is called up to so many times for a vertex, each time with another
-    share of its edges; so threads can work on several vertices whose UDF changes the other ends.
-    `lanes=True`: it is right if threads change shared fields of the context on copies
-    (`tux.stages.kernel.lanes`), as several workers do. `once=True`, for vertices alone: only
-    masters are visited. `cut=False`: only vertices that one worker alone holds, so each has all its
-    edges; on one worker, all. `cut=True`: only the others. Where the edges of an end are declared
-    `whole`, a vertex is visited where they are, or, without any, where its master is; of held-out
-    edges, only where it has some.
+    On several workers a vertex is visited once a replica, with its local edges. A program may
+    promise more than the engine can see:
+
+        additive=True       what the visits of a vertex do adds up, so it is right on several
+                            workers; without it, UDFs for which that matters are refused
+                            (`tux.stages.analysis.replica_rules`)
+        shares=8            additive, and a per-vertex UDF may be called up to so many times for a
+                            vertex, each time with another share of its edges: so threads can work
+                            on several vertices whose UDF changes the other ends
+        stale_context=True  threads may change shared fields of the context on copies
+                            (`tux.stages.kernel.lanes`), as several workers do
+
+    `cut=False`: only vertices that one worker alone holds, so each has all its edges; on one
+    worker, all. `cut=True`: only the others. Where the edges of an end are declared `whole`, a
+    vertex is visited where they are, or, without any, where its master is; of held-out edges, only
+    where it has some.
     """
+
+    once = False
+    """Whether only masters are visited."""
 
     def __init__(
         self,
-        f: Udf | None,
+        f: Udf,
         over: str = "",
         *,
         enter: Udf | None = None,
         leave: Udf | None = None,
         held_out: bool = False,
-        split: int = False,
-        once: bool = False,
-        lanes: bool = False,
+        additive: bool = False,
+        shares: int = 0,
+        stale_context: bool = False,
         cut: bool | None = None,
+        **former: Any,
     ) -> None:
-        self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
-        self.split, self.once, self.lanes, self.cut = split, once, lanes, cut
-        self.label = f"Exchange({udf_names(f or enter or leave)}{f', over={over}' if over else ''})"
-        if f is None and enter is None and leave is None:
+        self.f: Udf | None = f
+        self.over, self.enter, self.leave, self.held_out = over, enter, leave, held_out
+        self.additive, self.shares, self.stale_context = additive, shares, stale_context
+        self.cut = cut
+        self.label = f"Exchange({udf_names(f)}{f', over={over}' if over else ''})"
+        refuse_former_words(self.label, former)
+        if f is None:
+            visited = f"ForEach(TYPE, {udf_names(enter or leave) or 'f'})"
             raise ProgramError(
                 "Exchange is given no function",
-                do="name one without calling it: Exchange(f), or Exchange(None, enter=f)",
+                do=f"name one without calling it: Exchange(f); vertices alone by {visited}",
             )
         if not isinstance(over, str):
             raise ProgramError(
                 f"{self.label}: `over` is no text", do='e.g. Exchange(f, over="src")'
             )
-        if once and (f is not None or held_out):
-            raise ProgramError(
-                f"{self.label} has once=True and walks edges",
-                do="visit the vertices alone: Exchange(None, enter=look, once=True)",
-            )
-        self._check_words()
+        self._check_shares()
+        self.check_promises()
 
-    def _check_words(self) -> None:
-        """Raise ProgramError for values of `split`, `lanes` and `cut` that this Exchange cannot
-        have.
+    def _check_shares(self) -> None:
+        """Raise ProgramError for a number of `shares` that this Exchange cannot have."""
+        shares = self.shares
+        number = isinstance(shares, int | np.integer) and not isinstance(shares, bool)
+        if not number or (shares < 2 and shares != 0):
+            raise ProgramError(
+                f"{self.label} has shares={shares!r}",
+                do="write a whole number from 2: the most shares of a vertex's edges, as in "
+                "shares=8",
+            )
+        if shares and (self.enter or self.leave or not self._per_vertex):
+            raise ProgramError(
+                f"{self.label} has shares={shares}, and only a function with `edges`, without "
+                "enter and leave, is called for shares of a vertex's edges",
+                do="write additive=True, which is for several workers",
+            )
+
+    def check_promises(self) -> None:
+        """Raise ProgramError for values of `additive`, `stale_context` and `cut` that this stage
+        cannot have.
         """
-        split, number = self.split, not isinstance(self.split, bool | np.bool_)
-        if number and not (isinstance(split, int | np.integer) and split > 1):
-            raise ProgramError(
-                f"{self.label} has split={split!r}",
-                do="write split=True, or a whole number from 2: the most shares of a vertex's "
-                "edges, as in split=8",
-            )
-        if number and (self.enter or self.leave or not self._per_vertex):
-            raise ProgramError(
-                f"{self.label} has split={split}, and only a function with `edges`, without enter "
-                "and leave, is called for shares of a vertex's edges",
-                do="leave the number out; split=True is for several workers",
-            )
-        if not isinstance(self.lanes, bool | np.bool_):
-            raise ProgramError(
-                f"{self.label} has lanes={self.lanes!r}", do="write lanes=True, or leave it out"
-            )
+        for name in ("additive", "stale_context"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ProgramError(
+                    f"{self.label} has {name}={value!r}", do=f"write {name}=True, or leave it out"
+                )
         if self.cut is not None and (not isinstance(self.cut, bool) or self.held_out):
             raise ProgramError(
                 f"{self.label} has cut={self.cut!r}{' and held_out' * self.held_out}",
                 do="write cut=False or cut=True in an Exchange on training edges, or leave it out",
             )
-        if self.cut is not None and self.by_tile:
-            raise ProgramError(
-                f"{self.label} has cut={self.cut}, and is called for each edge",
-                do="leave cut out: it is for functions that are called for each vertex",
-            )
-        if self.lanes and self.by_tile:
-            raise ProgramError(
-                f"{self.label} has lanes=True, and is called for each edge",
-                do="leave lanes out: it is for functions that are called for each vertex",
-            )
+        for name, unset in (("cut", None), ("stale_context", False)):
+            value = getattr(self, name)
+            if self.by_tile and value is not unset:
+                raise ProgramError(
+                    f"{self.label} has {name}={value}, and is called for each edge",
+                    do=f"leave {name} out: it is for functions that are called for each vertex",
+                )
 
     def role(self, program: BaseProgram) -> str:
         """Return the enumerated end's name in UDFs; raise ProgramError where `over` names no
@@ -170,9 +185,9 @@ class Exchange(CallingStage):
         vertices = partition.graph.of_role(role)
         parts = 1
         if plan.form == "cells":
-            parts = self.split
+            parts = self.shares
             if not partition.cuts_few:
-                parts = _shares(len(edges) + edges.left_out, len(vertices), self.split)
+                parts = _shares(len(edges) + edges.left_out, len(vertices), self.shares)
         return Walk.by_vertex(partition, edges, role, along_edges=self.f is not None, parts=parts)
 
     def prepare(self, partition: Partition, batch: Batch | None = None) -> ExchangeStep:
@@ -203,9 +218,9 @@ class Exchange(CallingStage):
         calls = self.calls(program, role)
         if self.by_tile:
             return plan_tiles(program, calls[0], role)
-        if self.split > 1 and not self.held_out:
-            return plan_cells(program, calls, role, lanes=self.lanes)
-        return plan_vertices(program, calls, lanes=self.lanes)
+        if self.shares and not self.held_out:
+            return plan_cells(program, calls, role, lanes=self.stale_context)
+        return plan_vertices(program, calls, lanes=self.stale_context)
 
     def plans(
         self, program: BaseProgram, role: str, *, racing: bool = False
@@ -222,12 +237,7 @@ class Exchange(CallingStage):
         loops = EdgeLoops(
             partition, self.label, walk.edges, walk.layout, walk.role, plan, prefix=prefix
         )
-        per_vertex = self.f is not None and self._per_vertex
-        head, *body = (
-            loops.per_vertex(self.f)
-            if self.f and per_vertex
-            else loops.by_vertex(self.f, self.enter, self.leave)
-        )
+        head, *body = self._visit_lines(loops)
         visited = self._visited_mask(partition, walk)
         if visited is not None:
             loops.varying[f"{prefix}visited"] = visited
@@ -241,6 +251,13 @@ class Exchange(CallingStage):
                 *body,
             ]
         return loops, [head, *body]
+
+    def _visit_lines(self, loops: EdgeLoops) -> list[str]:
+        """Return the lines that visit rows lo..hi."""
+        assert self.f is not None
+        if self._per_vertex:
+            return loops.per_vertex(self.f)
+        return loops.by_vertex(self.f, self.enter, self.leave)
 
     def _visited_mask(self, partition: Partition, walk: Walk) -> np.ndarray | None:
         """Return a mask (n_train,) of the rows of the enumerated end that are visited on this
@@ -267,22 +284,17 @@ class Exchange(CallingStage):
         """
         edge, role = program.edge, role or self.role(program)
         types = dict(zip(edge.roles, edge.ends, strict=True))
+        assert self.f is not None
+        at_one, may_cut = edge.whole == role, may_be_cut(program, types[role])
+        of_each = self.additive or self.shares or self.cut is False
+        of_each = of_each or at_one or (self.held_out and edge.held_out == role)
+        visits, alone = "" if of_each or not may_cut else role, role if at_one and may_cut else ""
         own = on_vertex(program, (role,), types[role])
-        of_each = self.once or self.split or self.cut is False
-        visits = "" if of_each or not may_be_cut(program, types[role]) else role
-        at_one = self.f is not None and edge.whole == role
-        if self.held_out and self.f is not None and edge.held_out == role:
-            visits = ""
-        if at_one:
-            visits = ""
-        alone = role if (at_one or self.once) and may_be_cut(program, types[role]) else ""
         calls = [
             Call(udf, program, "Exchange", own, {role: types[role]}, visits, alone=alone)
             for udf in (self.enter, self.leave)
             if udf is not None
         ]
-        if self.f is None:
-            return calls
         if not self._per_vertex:
             return [Call(self.f, program, "Exchange", on_edge(program), types), *calls]
         other = next(end for end in edge.roles if end != role)

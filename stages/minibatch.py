@@ -189,7 +189,8 @@ class MiniBatch(Stage):
         if role not in declared.roles and role in declared.ends:
             role = declared.roles[declared.ends.index(role)]
         for exchange in exchanges:
-            if exchange.over and exchange.role(program) != role:
+            of_type = declared.ends[declared.roles.index(role)] if role in declared.roles else ""
+            if exchange.over and of_type != exchange.over and exchange.role(program) != role:
                 raise ProgramError(
                     f"{exchange.label} enumerates {exchange.role(program)} in a MiniBatch over "
                     f"{role}",

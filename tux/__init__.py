@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from tux.stages import Dot as Dot
     from tux.stages import Exchange as Exchange
     from tux.stages import Fill as Fill
+    from tux.stages import ForEach as ForEach
     from tux.stages import Generate as Generate
     from tux.stages import GlobalSync as GlobalSync
     from tux.stages import MiniBatch as MiniBatch
@@ -194,6 +195,7 @@ _NAMES = {
         "Dot",
         "Exchange",
         "Fill",
+        "ForEach",
         "Generate",
         "GlobalSync",
         "MiniBatch",

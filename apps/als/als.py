@@ -102,7 +102,7 @@ class ALS(Program):
             self.monitor = "objective"
 
     def setup(self):
-        counts = Exchange(count), Exchange(count_ratings, over="item", split=True)
+        counts = Exchange(count), Exchange(count_ratings, over="item", additive=True)
         return [*counts, Apply("item", copy_count), GlobalSync(set_offset)]
 
     def stages(self, cluster):

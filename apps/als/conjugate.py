@@ -57,10 +57,10 @@ def step(item, tau, p):
 def cut_item_stages():
     """Return the stages of items that have edges on several workers."""
     beginning = (
-        Exchange(gather_residual, over="item", split=True, cut=True),
+        Exchange(gather_residual, over="item", additive=True, cut=True),
         Apply("item", set_direction),
     )
-    following = Exchange(gather_product, over="item", split=True, cut=True), Apply("item", step)
+    following = Exchange(gather_product, over="item", additive=True, cut=True), Apply("item", step)
     return [*beginning, Repeat(Barrier(), *following, times="steps")]
 
 

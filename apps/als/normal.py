@@ -106,7 +106,7 @@ def solve_gathered(item, tau, p):
 
 def cut_item_stages():
     """Return the stages of items that have edges on several workers."""
-    return [Exchange(gather, over="item", split=True, cut=True), Apply("item", solve_gathered)]
+    return [Exchange(gather, over="item", additive=True, cut=True), Apply("item", solve_gathered)]
 
 
 STAGES = ends(solving, (add_items, add_users), cut_item_stages)

@@ -27,7 +27,7 @@ from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
+from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Score
 
 BLOCKS = 64  # of features in a pass, with several workers
 
@@ -72,7 +72,7 @@ class BlockPG(Program):
     report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what
     # masters don't (`used`, by which w passes on). What a feature gathers from its entries, and
-    # passes on to them, is a sum, so each worker may do its share (`split`).
+    # passes on to them, is a sum, so each worker may do its share (`additive`).
     sample = Vertex(
         whole=True,
         label=data("f4"),
@@ -110,14 +110,15 @@ class BlockPG(Program):
     def setup(self, cluster):
         blocks = self._together(cluster)
         stages = [
-            Exchange(None, enter=logistic.weigh_sample),
+            ForEach("sample", logistic.weigh_sample),
             GlobalSync(beginning(crowding(blocks, cluster.slack))),
-            Exchange(None, enter=logistic.follow_weights),
-            Exchange(None, enter=logistic.keep_margin),
+            ForEach("sample", logistic.follow_weights),
+            ForEach("sample", logistic.keep_margin),
         ]
         if blocks or self.path > 1:
             wakes = Apply("feature", logistic.wake)
-            stages += [Exchange(gather, split=True), wakes, Exchange(logistic.pass_on, split=True)]
+            passes = Exchange(logistic.pass_on, additive=True)
+            stages += [Exchange(gather, additive=True), wakes, passes]
         return [*stages, GlobalSync(start_path)]
 
     def stages(self, cluster):
@@ -125,15 +126,15 @@ class BlockPG(Program):
             *([GlobalSync(lower_penalty)] if self.path > 1 else []),
             *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
-            Exchange(None, enter=logistic.measure),
+            ForEach("sample", logistic.measure),
             GlobalSync(decide, aggregate=add_displacement),
             GlobalSync(choose, aggregate=add_trial_penalties),
-            Exchange(None, enter=logistic.attempt),
+            ForEach("sample", logistic.attempt),
             GlobalSync(accepting(crowding(self._together(cluster), cluster.slack))),
             Apply("feature", settle_weight, gather=False),
-            Exchange(None, enter=logistic.follow_weights),
-            Exchange(logistic.pass_on, split=True),
-            Exchange(None, enter=logistic.keep_margin),
+            ForEach("sample", logistic.follow_weights),
+            Exchange(logistic.pass_on, additive=True),
+            ForEach("sample", logistic.keep_margin),
             GlobalSync(close_pass),
         ]
 

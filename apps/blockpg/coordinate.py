@@ -84,8 +84,12 @@ def sweep(blocks, *, groups):
     at a time). Only steps one by one must wait for each other; in a block those at rest are looked
     at together with the others.
     """
-    steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
+    steps = (
+        Exchange(gather, additive=True),
+        Apply("feature", step),
+        Exchange(scatter, additive=True),
+    )
     if blocks or groups:
         return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
-    looks = Exchange(add_resting_slope, split=True), Apply("feature", wake_by_slope)
+    looks = Exchange(add_resting_slope, additive=True), Apply("feature", wake_by_slope)
     return [*looks, MiniBatch(*steps, vertices=1, awake="active")]

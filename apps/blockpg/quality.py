@@ -16,7 +16,7 @@ import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux.stages import Apply, Exchange, ForEach, GlobalSync
 
 _TESTS = ("test_logloss", "test_accuracy", "test_auc")
 JUDGED = {name: metric() for name in ("duality_gap", *_TESTS)} | {
@@ -128,15 +128,15 @@ def quality_stages(held_out):
     """Return the stages that measure all this; held-out samples only if there are any."""
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
-        Exchange(None, enter=start),
-        Exchange(add, split=True),
-        Exchange(None, enter=compute_exact),
+        ForEach("sample", start),
+        Exchange(add, additive=True),
+        ForEach("sample", compute_exact),
         GlobalSync(set_shares),
-        Exchange(None, enter=balance_dual),
-        Exchange(slope, split=True),
+        ForEach("sample", balance_dual),
+        Exchange(slope, additive=True),
         Apply("feature", add_excess),
         GlobalSync(set_scale),
-        Exchange(None, enter=add_dual),
+        ForEach("sample", add_dual),
         GlobalSync(set_gap),
         *(held if held_out else ()),
     ]

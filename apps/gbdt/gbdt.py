@@ -22,7 +22,7 @@ from tux.program.fields import data, delta, metric, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, Repeat, Score
 
 
 class GBDT(Program):
@@ -96,36 +96,34 @@ class GBDT(Program):
     def setup(self):
         loss = LOSSES[self.loss]
         return [
-            Exchange(None, enter=start.weigh, over="sample"),
+            ForEach("sample", start.weigh),
             GlobalSync(growing.set_units),
-            Exchange(None, enter=start.count, over="sample", once=True),
+            ForEach("sample", start.count, once=True),
             GlobalSync(start.beginning(loss)),
             Exchange(into_bins, over="feature"),
-            Exchange(None, enter=start.starting(loss), over="sample"),
+            ForEach("sample", start.starting(loss)),
             GlobalSync(growing.set_units),
         ]
 
     def stages(self):
-        drawn = (
-            [Exchange(None, enter=growing.leave_out, over="sample")] if self.subsample < 1 else []
-        )
+        drawn = [ForEach("sample", growing.leave_out)] if self.subsample < 1 else []
         if self.colsample_bytree < 1:
-            drawn.append(Exchange(None, enter=growing.draw, over="feature"))
+            drawn.append(ForEach("feature", growing.draw))
         return [
-            Exchange(None, enter=growing.quantise, over="sample"),
+            ForEach("sample", growing.quantise),
             *drawn,
-            Exchange(None, enter=growing.gather, over="sample", once=True),
+            ForEach("sample", growing.gather, once=True),
             GlobalSync(growing.plant_tree),
             Repeat(
-                Exchange(None, enter=growing.follow, over="sample"),
+                ForEach("sample", growing.follow),
                 Exchange(splits.offer, over="feature"),
                 GlobalSync(moves.choose),
-                Exchange(moves.move_samples, over="feature", split=8),
+                Exchange(moves.move_samples, over="feature", shares=8),
                 Apply("sample", moves.settle),
                 GlobalSync(growing.divide),
                 until=growing.is_grown,
             ),
-            Exchange(None, enter=growing.climbing(LOSSES[self.loss]), over="sample"),
+            ForEach("sample", growing.climbing(LOSSES[self.loss])),
             GlobalSync(growing.finish),
         ]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total
-from tux.stages import Exchange, GlobalSync
+from tux.stages import Exchange, ForEach, GlobalSync
 
 _TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
 JUDGED = {
@@ -120,7 +120,7 @@ def quality_stages(loss, *, held_out):
     are any.
     """
     stages = [
-        Exchange(None, enter=losing(loss), over="sample", once=True),
+        ForEach("sample", losing(loss), once=True),
         GlobalSync(set_objective),
     ]
     if held_out:

@@ -16,7 +16,7 @@ from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek, 
 from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat, Score
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Repeat, Score
 
 
 class SparseKMeans(Clusters):
@@ -41,8 +41,8 @@ class SparseKMeans(Clusters):
 
     def setup(self):
         known = [
-            Exchange(None, enter=start.begin),
-            Exchange(first.measure, over="sample", split=8),
+            ForEach("sample", start.begin),
+            Exchange(first.measure, over="sample", shares=8),
             GlobalSync(first.set_count),
             Apply("feature", first.mean),
             GlobalSync(first.set_variance),
@@ -58,18 +58,18 @@ class SparseKMeans(Clusters):
 
     def _random(self):
         return [
-            Exchange(None, enter=start.draw_alike),
+            ForEach("sample", start.draw_alike),
             GlobalSync(first.set_random_candidates),
-            Exchange(first.show_all, over="sample", split=8),
+            Exchange(first.show_all, over="sample", shares=8),
             Apply("feature", first.adopt_all),
             GlobalSync(first.set_random_centers),
         ]
 
     def _greedy(self):
         return Repeat(
-            Exchange(None, enter=start.draw),
+            ForEach("sample", start.draw),
             GlobalSync(start.set_lowest),
-            Exchange(first.show, over="sample", split=8),
+            Exchange(first.show, over="sample", shares=8),
             Apply("feature", first.take_coordinates),
             GlobalSync(first.set_candidate_squares),
             Exchange(first.weigh, over="sample"),
@@ -80,20 +80,20 @@ class SparseKMeans(Clusters):
     def _batches(self):
         part = MiniBatch(
             Exchange(join, over="sample"),
-            Exchange(add, over="sample", split=8),
+            Exchange(add, over="sample", shares=8),
             Apply("feature", move),
             GlobalSync(grow_clusters),
             vertices=self.batch_size,
         )
-        anew = Exchange(None, enter=forget), Exchange(assign, over="sample")
+        anew = ForEach("sample", forget), Exchange(assign, over="sample")
         return [part, *anew, GlobalSync(judge_anew)]
 
     def stages(self):
         if self.batch_size:
             return self._batches()
         return [
-            Exchange(None, enter=relocate),
-            Exchange(gather, over="sample", split=8),
+            ForEach("sample", relocate),
+            Exchange(gather, over="sample", shares=8),
             Apply("feature", move),
             GlobalSync(centre),
             Exchange(assign, over="sample"),

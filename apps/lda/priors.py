@@ -18,7 +18,7 @@ import numpy as np
 
 from tux.base.random import constant
 from tux.program.fields import total, value
-from tux.stages import Exchange, GlobalSync
+from tux.stages import ForEach, GlobalSync
 
 MIN_PRIOR = (
     1e-6  # of a prior: that of a topic which no longer occurs would be 0, and the topic lost
@@ -130,7 +130,7 @@ def prior_stages(program, *before):
     if not program.optimise:
         return []
     steps = [
-        [Exchange(None, enter=weigh_topics), GlobalSync(step, aggregate=weigh_words)]
+        [ForEach("document", weigh_topics), GlobalSync(step, aggregate=weigh_words)]
         for _ in range(STEPS)
     ]
     return [GlobalSync(count_epoch), *before, *(stage for each in steps for stage in each)]

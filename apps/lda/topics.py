@@ -20,7 +20,7 @@ from tux.program.input import Bags
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Vertex
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Score
 
 SHARES = 800  # topics in all the shares of a word
 
@@ -92,12 +92,12 @@ class Topics(Program):
         """
         return max(2, SHARES // self.topics)
 
-    def sweep(self, f, order, cluster, split=True):
+    def sweep(self, f, order, cluster, shares=0):
         """Return a pass over all words, block by block. A word's occurrences on each worker are
         drawn there.
         """
         blocks = self.parts or max(8, 4 * cluster.workers)
-        draw = Exchange(f, over="word", split=split, lanes=True)
+        draw = Exchange(f, over="word", additive=True, shares=shares, stale_context=True)
         return MiniBatch(draw, Apply("word"), GlobalSync(), blocks=blocks, order=order)
 
     def initial(self, begin, cluster):
@@ -105,7 +105,7 @@ class Topics(Program):
         `begin`.
         """
         return [
-            Exchange(tally, split=self.shares()),
+            Exchange(tally, shares=self.shares()),
             Apply("word"),
             GlobalSync(set_priors, aggregate=occurs),
             self.sweep(begin, "pipelined", cluster, self.shares()),
@@ -117,7 +117,7 @@ class Topics(Program):
         """
         held = Exchange(score_completion, over="document", held_out=True), GlobalSync(perplexity)
         return [
-            Exchange(None, enter=likely_topics),
+            ForEach("document", likely_topics),
             GlobalSync(report, aggregate=likely_words),
             *(held if cluster.has_test else ()),
         ]

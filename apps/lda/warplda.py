@@ -134,7 +134,7 @@ class WarpLDA(Topics):
     def stages(self, cluster):
         turn = by_document_and_alpha if self.asymmetric else by_document
         return [
-            Exchange(turn, lanes=True),
+            Exchange(turn, stale_context=True),
             GlobalSync(),
             self.sweep(by_word, "rotated", cluster),
             *self.optimised(Exchange(enlist_if_due)),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from tux.program.fields import mirror, shared, value
-from tux.stages import Apply, Exchange
+from tux.stages import Apply, Exchange, ForEach
 
 RULES = ("workers", "entries")
 
@@ -109,7 +109,7 @@ def count_stages(rule):
     """Return the stages that count entries, before the first epoch."""
     if rule == "workers":
         return [Exchange(count), Apply("feature", set_part)]
-    holders = Exchange(None, enter=count_holders, over="feature", split=True)
+    holders = ForEach("feature", count_holders, additive=True)
     return [Exchange(count_own), Apply("feature", set_part), holders, Apply("feature", set_even)]
 
 

@@ -27,7 +27,7 @@ from types import SimpleNamespace
 from tux.apps.linear.path import path_stages, start_path
 from tux.apps.linear.two_loops import set_coefficients
 from tux.apps.linear.wolfe import begin_search, is_over, search_step, start_search
-from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
+from tux.stages import Barrier, Exchange, ForEach, GlobalSync, Repeat, Zip
 
 UNIT = -0.25  # of a weight: the power of the curvature along it
 
@@ -129,8 +129,8 @@ def start_stages(program, loss):
     """
     of = loss.wide or NARROW
     begin = start_path if program.path > 1 else start_search
-    units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")
-    return [*units, Exchange(None, enter=of.trials(loss.f)), GlobalSync(begin)]
+    units = Exchange(of.curve, additive=True), Zip("feature", scale, gather=True, each="w")
+    return [*units, ForEach("sample", of.trials(loss.f)), GlobalSync(begin)]
 
 
 def epoch(program, loss):
@@ -138,13 +138,13 @@ def epoch(program, loss):
     of = loss.wide or NARROW
     stages = [
         Barrier(),
-        Exchange(of.gather, split=True),
+        Exchange(of.gather, additive=True),
         Zip("feature", differentiate, gather=True, each="w"),
         GlobalSync(set_coefficients),
         Zip("feature", combine, each="w"),
         Exchange(of.projecting(loss.curvature)),
         GlobalSync(begin_search),
-        Repeat(Exchange(None, enter=of.trials(loss.f)), GlobalSync(search_step), until=is_over),
+        Repeat(ForEach("sample", of.trials(loss.f)), GlobalSync(search_step), until=is_over),
         Zip("feature", move, each="w"),
     ]
     return path_stages(program, stages)

@@ -28,7 +28,7 @@ from tux.program.input import class_names
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Barrier, Exchange, GlobalSync, Score
+from tux.stages import Barrier, ForEach, GlobalSync, Score
 
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
@@ -126,8 +126,8 @@ class Linear(Program):
     def setup(self):
         begun = SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])
         of = LOSSES[self.loss].wide or start
-        begin = GlobalSync(beginning(self)), Barrier(), Exchange(None, enter=of.centre)
-        return [Exchange(None, enter=of.weigh), *begin, *begun]
+        begin = GlobalSync(beginning(self)), Barrier(), ForEach("sample", of.centre)
+        return [ForEach("sample", of.weigh), *begin, *begun]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])

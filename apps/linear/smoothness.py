@@ -86,7 +86,7 @@ def smoothness_stages():
     """Return the stages that find L."""
     power = (
         Exchange(multiply_forth),
-        Exchange(multiply_back, split=True),
+        Exchange(multiply_back, additive=True),
         Zip("feature", next_vector, gather=True),
     )
     return [

@@ -21,7 +21,7 @@ from tux.apps.linear.smoothness import smoothness_stages
 from tux.apps.linear.updates import STEPS, UPDATES, count_moments
 from tux.apps.linear.widths import set_fields, weight_shape
 from tux.program.fields import master, value
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Zip
 
 FEATURE: dict[str, Any] = {"moments": master("f4", weight_shape, count_moments, kept=False)}
 CONTEXT = {
@@ -106,7 +106,7 @@ def start_stages(program, loss):
     """Return the stages before the first epoch: they count in how many mini-batches a feature
     occurs.
     """
-    touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit, each="w")
+    touches = ForEach("sample", touch), Apply("feature", visit, each="w")
     visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide, each="w")
     return [*visits, *(smoothness_stages() if program.solver == "sgd" else [])]
 

@@ -13,6 +13,9 @@ from tux.stages.analysis.effect_values import Shape
 from tux.stages.analysis.effects import Effects, effects
 from tux.stages.kernel.bind import Udf
 
+VISITING = "Exchange", "ForEach"
+"""Where UDFs run on replicas, not on masters."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -54,7 +57,7 @@ class Call:
 
     @property
     def visited_row(self) -> str:
-        """The name of the row whose vertex an Exchange visits; "" if it is called per edge."""
+        """The name of the row whose vertex is visited; "" if it is called per edge."""
         others = [row for row in self.rows if not row.startswith("edges.")]
         return others[0] if len(others) == 1 else ""
 

@@ -4,7 +4,7 @@
                 ended: only ends that UDFs write have such tickets
     vertices    a UDF writes its own vertex, its edges and totals: ranges of vertices in any order
     cells       per vertex, which the program lets see one share of its edges at a time
-                (``split=8``): ranges of vertices by ranges of the other end, with tickets
+                (``shares=8``): ranges of vertices by ranges of the other end, with tickets
     racing      by the program's and the user's word, without any order
     one thread  everything else, with the reason
 
@@ -22,7 +22,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
 from tux.rows.table import Claim
 from tux.rows.turns import MOST_LANES
-from tux.stages.analysis.calls import Call
+from tux.stages.analysis.calls import VISITING, Call
 
 CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
 """Kinds of effects by which a field may be another afterwards."""
@@ -105,7 +105,7 @@ def _kernel_row_name(call: Call, row: str) -> str:
     """Return the name by which a kernel calls a row of the analysis."""
     if row == "edges":
         return call.program.edge_name
-    if call.place != "Exchange" and row == "v":
+    if call.place not in VISITING and row == "v":
         return next(each for each in call.rows if each != "v")
     return row.removeprefix("edges.")
 
@@ -215,7 +215,7 @@ def why_no_lanes(
             change = Change.of(call, kinds)
             if declared.kind == "shared" and not shared:
                 word = (
-                    ", or add lanes=True if it may be seen a little late"
+                    ", or add stale_context=True if it may be seen a little late"
                     if call.visited_row
                     else ""
                 )
@@ -272,7 +272,7 @@ def _why_one_thread(program: BaseProgram, calls: Sequence[Call]) -> tuple[str, s
         if own and name not in (own, "v"):
             field_, change = next(iter(changed.items()))
             why = f"{change} {name}.{field_}, which other {own}s may change too"
-            word = ", or add split=8" if shares else ""
+            word = ", or add shares=8" if shares else ""
             return why, change.advice(f"change it in an Exchange for each edge{word}")
         for other, (of, _) in changes.items():
             both = set(changed) & _reads(calls, other) if other != name and of == table else set()

@@ -11,7 +11,7 @@ from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.combining import MEANS
 from tux.program.fields import Field
-from tux.stages.analysis.calls import Call
+from tux.stages.analysis.calls import VISITING, Call
 from tux.stages.kernel.bind import place
 
 _OWN = {"min": "min", "max": "max"}
@@ -20,7 +20,7 @@ _OWN = {"min": "min", "max": "max"}
 
 def check_call(call: Call) -> None:
     """Raise ProgramError for the first rule that a UDF breaks."""
-    if call.place == "Exchange":
+    if call.place in VISITING:
         _refuse_reading_deltas(call)
         _refuse_setting_deltas(call)
     _refuse_reading_totals(call)
@@ -55,7 +55,7 @@ def _refuse_reading_deltas(call: Call) -> None:
             if field.kind == "delta" and (where := _reading_place(kinds, field.combine)):
                 own = "" if field.combine == "sum" else _rewording_advice(row, name, field.combine)
                 raise ProgramError(
-                    f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in Exchange: on "
+                    f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in {call.place}: on "
                     "several workers it holds only what this worker has gathered",
                     where=where,
                     do=f"{own}let an Apply keep it in a value field, and read that",
@@ -125,7 +125,7 @@ def _refuse_shares_of_edges(call: Call) -> None:
         "each worker sees only its share of the edges",
         where=place(call.udf),
         do=f"declare {whole}; or, if what `{name}` does may be done for each share of the edges, "
-        f"write Exchange({name}, split=True)",
+        f"write Exchange({name}, additive=True)",
     )
 
 
@@ -138,9 +138,9 @@ def _refuse_once_a_replica(call: Call) -> None:
             f"`{name}` changes {row}.{field}, a {kind}: on several workers it is called once for "
             f"each replica of a {vertex}",
             where=where,
-            do=f"call it for masters only: Exchange(None, enter={name}, once=True); or declare "
+            do=f'call it for masters only: ForEach("{vertex}", {name}, once=True); or declare '
             f"{vertex} = Vertex(whole=True); or, if the sum over all replicas is right, add "
-            "split=True",
+            "additive=True",
         )
 
 

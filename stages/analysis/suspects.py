@@ -11,7 +11,7 @@ from tux.program.fields import Field
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster
 from tux.stages.analysis.calling import calls_of
-from tux.stages.analysis.calls import Call
+from tux.stages.analysis.calls import VISITING, Call
 from tux.stages.analysis.replica_rules import may_be_cut
 
 _CHANGES = {"add", "min", "max", "write"}
@@ -72,7 +72,7 @@ def _exchanges(program: Program) -> list[Call]:
         for method in STAGED
         for _, _, calls in calls_of(program, stages_of(program, method, Cluster()))
         for call in calls
-        if call.place == "Exchange"
+        if call.place in VISITING
     ]
 
 

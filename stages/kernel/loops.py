@@ -4,7 +4,8 @@ vertex, and per vertex.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,17 +98,25 @@ class EdgeLoops:
         """
         return self._kernel({}, lines)
 
-    def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> list[str]:
+    def for_each(self, f: Udf, names: Sequence[str]) -> list[str]:
+        """Return the lines of ``for each vertex v in lo..hi: f(v)``; `names`: what `f` may call
+        it.
+        """
+        table = self.partition.tables[self.types[self.role]]
+        rows: Names = {name: partial(self.scope.row, table, "v", name) for name in names}
+        return [
+            "for v in range(lo, hi):",
+            *indent_lines(self.scope.call(f, rows, self._vertex_ids)),
+        ]
+
+    def by_vertex(self, f: Udf, enter: Udf | None, leave: Udf | None) -> list[str]:
         """Return the lines of ``for each vertex v in lo..hi: enter(v); for each edge e of v:
         f(...); leave(v)``.
         """
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
-        if f:
-            span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
-            loop += [
-                f"for e in {span}:",
-                *indent_lines(self.scope.call(f, self._edge(), self._edge_ids)),
-            ]
+        span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
+        along = self.scope.call(f, self._edge(), self._edge_ids)
+        loop += [f"for e in {span}:", *indent_lines(along)]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
         return ["for v in range(lo, hi):", *indent_lines(loop)]
 

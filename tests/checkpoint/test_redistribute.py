@@ -166,7 +166,9 @@ class InOneLoop(FieldMeetings):
     """With one worker, all blocks are one clock."""
 
     def stages(self):
-        batch = MiniBatch(Exchange(visit, over="item", split=True), Apply("item", note), vertices=3)
+        batch = MiniBatch(
+            Exchange(visit, over="item", additive=True), Apply("item", note), vertices=3
+        )
         return [batch, Apply("user", rest), GlobalSync(report)]
 
 

@@ -7,7 +7,7 @@ from support.machines.team import BY, SMALL, train_team
 from support.programs.programs import Spy
 
 from tux import Context, Edge, Program, Vertex, delta, master, mirror, total, value
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Repeat
 
 
 def count_item(item):
@@ -118,8 +118,8 @@ class Steps(Program):
     tau = Context(n=total(), noted=value("f8"))
 
     def stages(self):
-        steps = [Exchange(None, enter=go_ahead), GlobalSync(note), Exchange(None, enter=follow)]
-        looking = MiniBatch(Exchange(None, enter=look), over="user", vertices=1)
+        steps = [ForEach("user", go_ahead), GlobalSync(note), ForEach("user", follow)]
+        looking = MiniBatch(ForEach("user", look), over="user", vertices=1)
         return [Repeat(*steps, times=5), looking]
 
 

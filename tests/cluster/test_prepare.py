@@ -105,7 +105,7 @@ class Walks(Program):
     link = Edge("first", "second", weight=data("f4"))
 
     def stages(self):
-        return [Exchange(each), Exchange(lists, split=8), Apply("second", add)]
+        return [Exchange(each), Exchange(lists, shares=8), Apply("second", add)]
 """
 
 

@@ -153,9 +153,9 @@ class ThreadRatings(Program):
         walk = MiniBatch(Exchange(learn, over="item"), Apply("item"), blocks=3, order="rotated")
         return [
             walk,
-            Exchange(warm, over="user", split=4),
+            Exchange(warm, over="user", shares=4),
             Apply("item"),
-            Exchange(gather, over="user", split=True),
+            Exchange(gather, over="user", additive=True),
             Apply("user", keep),
             GlobalSync(report, aggregate=spread),
         ]
@@ -260,7 +260,7 @@ class ThreadPages(Program):
     def stages(self):
         return [
             Exchange(count),
-            Exchange(visit, over="src", enter=look, leave=leave, lanes=True, split=True),
+            Exchange(visit, over="src", enter=look, leave=leave, stale_context=True, additive=True),
             Apply("page", settle),
             GlobalSync(publish),
         ]

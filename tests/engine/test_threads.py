@@ -17,7 +17,7 @@ from tux import Context, Edge, Program, Vertex, data, mirror, shared, total, val
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError, TuxError
 from tux.engine.threads import Threads
-from tux.stages import Exchange, GlobalSync
+from tux.stages import Exchange, ForEach, GlobalSync
 
 LIMIT = 30.0
 """Seconds in which something that is expected happens."""
@@ -228,7 +228,7 @@ def only_first(numbers):
     return run_first_numbers
 
 
-STAGES = {along: Exchange(along), each: Exchange(None, enter=each)}
+STAGES = {along: Exchange(along), each: ForEach("user", each)}
 
 
 @pytest.mark.slow(after=3)
@@ -255,7 +255,7 @@ def test_a_raise_in_any_thread_is_told_and_ends_all(shares, monkeypatch, udf, nu
 
 
 def test_an_index_out_of_bounds_in_any_thread_is_told(shares, monkeypatch):
-    worker, steps = make_ready(Exchange(None, enter=write_beyond), 3, check=True)
+    worker, steps = make_ready(ForEach("user", write_beyond), 3, check=True)
     for numbers in ({0}, {1}, {0, 1, 2}):
         with monkeypatch.context() as patch:
             patch.setattr(Threads, "run", only_first(numbers))
@@ -283,7 +283,7 @@ def test_after_a_raise_no_item_begins(shares, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", [0, 150, 299])
 def test_rows_rest_after_ctrl_c(shares, wrong):
-    worker, steps = make_ready(Exchange(None, enter=dwell), 3, spin=10**8, wrong=wrong)
+    worker, steps = make_ready(ForEach("user", dwell), 3, spin=10**8, wrong=wrong)
     main = threading.get_ident()
     timer = threading.Timer(0.02, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()

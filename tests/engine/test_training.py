@@ -17,7 +17,7 @@ from tux.base.errors import DataError
 from tux.checkpoint.model_copy import ModelCopy
 from tux.engine.model import model_fields
 from tux.engine.training import Training
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch
 
 EDGES = from_arrays(["ann", "bob", "bob"], [1, 2, 3], ends=("user", "item"))
 HELD = EdgeData.of(("user", "item"), ["cyd"], [3], {}, against=EDGES.ids)
@@ -172,7 +172,7 @@ def test_the_lengths_of_lists_are_put_back_with_the_lists():
                 tau.loss = abs(tau.epoch - 1)
                 tau.epoch += 1
 
-            return [Exchange(None, enter=enter), GlobalSync(mark_clock)]
+            return [ForEach("user", enter), GlobalSync(mark_clock)]
 
     worker = start(Listing(), EDGES, HELD, jit=False)
     list(Training(worker).epochs(3, keep_best=True))

@@ -18,7 +18,7 @@ from tux.io.edges.read import read_edges
 from tux.options.options import Reading, RunOptions
 from tux.program.sources import find
 from tux.runs.session import run
-from tux.stages import Apply, Exchange, GlobalSync
+from tux.stages import Apply, ForEach, GlobalSync
 
 X = np.array([[1.5, 2, 3], [4, 5, 6], [7, 8, 9.25]])
 
@@ -49,7 +49,7 @@ class PointSizes(Program):
     epochs = 2
 
     def stages(self):
-        return [Exchange(None, enter=look), Apply("point", norm), GlobalSync(finish)]
+        return [ForEach("src", look), Apply("point", norm), GlobalSync(finish)]
 
 
 def plain(path):

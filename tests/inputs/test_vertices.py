@@ -29,7 +29,7 @@ USERS = "id,age,town\n5,50,Rome\n2,20,Oslo\n1,10,Rome\n9,90,Bern\n"
 SHOP = '''
 """What users of some age buy."""
 from tux import Context, Edge, Program, Report, Vertex, data, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux.stages import Apply, Exchange, ForEach, GlobalSync
 
 
 def look(user):
@@ -74,7 +74,7 @@ class Shop(Program):
 
     def stages(self):
         return [
-            Exchange(None, over="user", enter=look, once=True),
+            ForEach("user", look, once=True),
             Exchange(buy),
             Apply("user", count),
             Apply("item", keep),

@@ -45,7 +45,7 @@ class Count(Program):
     occurrence = Edge("document", "word", repeats="count")
 
     def stages(self):
-        return [Exchange(count, split=True), Apply("word")]
+        return [Exchange(count, additive=True), Apply("word")]
 
     def predict(self):
         if self.width:

@@ -14,7 +14,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, ProgramError
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.table import RowSpec
-from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages import Apply, Exchange, ForEach, MiniBatch
 
 # bag 0: 2 x word 0, 1 x word 1; bag 1: nothing of word 1 (0 times); bag 2: 3 x word 1, 1 x word 2
 BAGS = EdgeData.of(
@@ -38,8 +38,10 @@ class RaggedBags(Program):
     occurrence = Edge("bag", "word", repeats="count", place=mirror("u2"))
 
     def stages(self):
-        batch = MiniBatch(Exchange(fill, over="word", split=True), Apply("word", keep), vertices=1)
-        return [Exchange(None, enter=empty), batch, Exchange(None, enter=turn)]
+        batch = MiniBatch(
+            Exchange(fill, over="word", additive=True), Apply("word", keep), vertices=1
+        )
+        return [ForEach("bag", empty), batch, ForEach("bag", turn)]
 
 
 def empty(bag):
@@ -166,7 +168,7 @@ def store_whole(bag):
 @both
 def test_a_ragged_field_is_no_number(jit):
     with pytest.raises(ProgramError, match=r"bag\.held has several entries"):
-        drive(start(RaggedBags(), BAGS, jit=jit), Exchange(None, enter=store_whole))
+        drive(start(RaggedBags(), BAGS, jit=jit), ForEach("bag", store_whole))
 
 
 def uses_randomness(word, edges, rng):
@@ -180,7 +182,7 @@ class Draws(Program):
     occurrence = Edge("bag", "word", place=mirror("u2"))
 
     def stages(self):
-        return [Exchange(uses_randomness, over="word", split=True)]
+        return [Exchange(uses_randomness, over="word", additive=True)]
 
 
 def test_replicas_of_a_vertex_draw_other_numbers():

@@ -11,7 +11,7 @@ from tux.options.options import RunOptions
 from tux.run_folder.folder import read_run
 from tux.run_folder.model_files import read_ids
 from tux.runs.session import run
-from tux.stages import Exchange, GlobalSync
+from tux.stages import Exchange, ForEach, GlobalSync
 
 EDGES = EdgeData.of(("page", "page"), ["a", "b", "c", "a"], ["b", "c", "a", "c"], {})
 MATRIX = np.arange(6, dtype=np.float64).reshape(2, 3)
@@ -178,7 +178,7 @@ class HeldOutSum(Program):
     epochs = 1
 
     def stages(self):
-        return [Exchange(None, enter=rest)]
+        return [ForEach("user", rest)]
 
     def evaluate(self):
         return [Exchange(add, held_out=True), GlobalSync(keep)]

@@ -13,7 +13,7 @@ from tux.apps.blockpg import BlockPG
 from tux.options.options import RunOptions, RunPlan
 from tux.runs.begin import tell_serial
 from tux.runs.session import run
-from tux.stages import Exchange, GlobalSync, MiniBatch
+from tux.stages import Exchange, ForEach, GlobalSync, MiniBatch
 
 HARD = 300.0  # seconds after which a command counts as hung
 
@@ -41,7 +41,7 @@ class Pulls(Program):
             Exchange(pull),
             Exchange(pull),
             Exchange(push),
-            MiniBatch(Exchange(None, enter=push, once=True), vertices=9),
+            MiniBatch(ForEach("dst", push, once=True), vertices=9),
             GlobalSync(nothing),
         ]
 

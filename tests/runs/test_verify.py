@@ -311,7 +311,7 @@ class SharedVisits(Program):
     function = staticmethod(tally)
 
     def stages(self):
-        shared = Exchange(type(self).function, over="user", split=8)
+        shared = Exchange(type(self).function, over="user", shares=8)
         return [shared, Apply("item", settle), Apply("user", remember)]
 
 
@@ -340,6 +340,6 @@ def test_a_function_that_is_not_right_in_shares_is_found(monkeypatch, capsys):
     monkeypatch.setattr("tux.runs.verify.verify", lambda *arguments: found)
     with pytest.raises(ProgramError, match="depends on the shares in which") as caught:
         print_verification(CrownsUsers(), None, None, SEED)
-    assert "split=True" in caught.value.do and "test_verify.py" in caught.value.where
+    assert "additive=True" in caught.value.do and "test_verify.py" in caught.value.where
     out = capsys.readouterr().out
     assert "in shares" in out and "on 1 worker (edges in shares)" in out

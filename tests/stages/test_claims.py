@@ -92,7 +92,7 @@ def udf(define_udf, request):
 def compile_exchange(udf):
     """Compile an Exchange, as a run does."""
     start(FieldsOfAllSizes(), EDGES).prepare(
-        [Exchange(udf, split="edges" in udf.__code__.co_varnames)]
+        [Exchange(udf, additive="edges" in udf.__code__.co_varnames)]
     )
 
 

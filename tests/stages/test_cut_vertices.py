@@ -46,7 +46,7 @@ class CutCounts(Program):
     def stages(self):
         return [
             Exchange(count_alone, cut=False),
-            Exchange(count_together, split=True, cut=True),
+            Exchange(count_together, additive=True, cut=True),
             Apply("item", keep),
             GlobalSync(copy_visits),
         ]

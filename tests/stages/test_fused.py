@@ -25,7 +25,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
 from tux.program.stage import Cluster
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, minibatch
 from tux.stages.analysis.schedules import serial_reasons
 from tux.stages.blocks import fused
 from tux.stages.minibatch import BatchBlocks
@@ -82,10 +82,10 @@ class FusedSteps(Program):
 
     def stages(self):
         parts = [
-            Exchange(gather, split=True),
+            Exchange(gather, additive=True),
             Apply("column", step),
-            Exchange(scatter, split=True),
-            Exchange(None, enter=look),
+            Exchange(scatter, additive=True),
+            ForEach("column", look),
         ]
         return [
             MiniBatch(*parts, vertices=self.size),
@@ -204,7 +204,7 @@ class Resting(FusedSteps):
     column = Vertex(awake=value("b1", init=True), **FusedSteps.vertices["column"].fields)
 
     def stages(self):
-        parts = Exchange(gather_awake, split=True), Apply("column", step_awake)
+        parts = Exchange(gather_awake, additive=True), Apply("column", step_awake)
         return [MiniBatch(*parts, vertices=self.size, awake="awake"), *super().stages()[1:]]
 
 

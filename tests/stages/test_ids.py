@@ -62,7 +62,7 @@ class Numbers(Program):
     def stages(self):
         return [
             Exchange(along),
-            Exchange(neighbours, over="src", split=True),
+            Exchange(neighbours, over="src", additive=True),
             Apply("page", keep),
             GlobalSync(conclude, aggregate=weigh, over="page"),
         ]

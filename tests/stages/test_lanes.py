@@ -12,7 +12,7 @@ from support.programs.programs import random_pairs, start
 from tux import Context, Edge, Program, Vertex, argmax, argmin, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.rows.table import RowTable
-from tux.stages import Exchange, GlobalSync
+from tux.stages import ForEach, GlobalSync
 from tux.stages.analysis.plan import LANES
 from tux.stages.kernel import shared_kernel, tickets
 from tux.stages.kernel.lanes import Lanes
@@ -177,7 +177,7 @@ def test_a_kernel_is_compiled_once_for_lanes_and_without(monkeypatch):
     monkeypatch.setattr(shared_kernel.SharedKernel, "__init__", note_kernel)
     monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
     worker = start(KindsOfTotals(), edges, threads=3)
-    steps = worker.prepare([Exchange(None, enter=add_all, lanes=True)])
+    steps = worker.prepare([ForEach("src", add_all, stale_context=True)])
     monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 4)
     for weight in (1 << 13, 2, 2):  # one item without lanes, then many
         monkeypatch.setattr(tickets, "WEIGHT", weight)

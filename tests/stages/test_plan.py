@@ -19,7 +19,7 @@ from tux import (
     value,
 )
 from tux.program.stage import Cluster
-from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Repeat
+from tux.stages import Apply, Exchange, ForEach, Generate, GlobalSync, MiniBatch, Repeat
 from tux.stages.analysis.schedules import serial_reasons
 
 FIELDS = {"x": shared("f4"), "f": shared("f4", 2), "v": value("f4"), "d": delta("f4")}
@@ -272,7 +272,7 @@ def far_off(user, edges):
     ("stage", "told"),
     [
         (Exchange(along, enter=enter, leave=leave), "vertices, totals in lanes"),
-        (Exchange(None, enter=enter), "vertices"),
+        (ForEach("src", enter), "vertices"),
         (
             Exchange(along_same, enter=enter),
             "one thread: `enter` (0) changes src.x, which is read by way of dst",
@@ -286,9 +286,9 @@ def far_off(user, edges):
             Exchange(scatter),
             "one thread: `scatter` (0) changes dst.d, which other srcs may change too",
         ),
-        (Exchange(gather, split=8), "vertices"),
+        (Exchange(gather, shares=8), "vertices"),
         (
-            Exchange(scatter, split=8),
+            Exchange(scatter, shares=8),
             "one thread: `scatter` (0) changes dst.d, which other srcs may change too",
         ),
         (Exchange(same), "one thread: `same` (0) changes src.x, which is read by way of dst"),
@@ -306,13 +306,13 @@ def test_vertices_of_one_type(stage, told):
             Exchange(lists),
             "one thread: `lists` (0) changes item.m, which other users may change too",
         ),
-        (Exchange(lists, split=8), "cells, tickets of rows and columns"),
-        (Exchange(watch, split=8), "cells, tickets of rows, totals in lanes"),
+        (Exchange(lists, shares=8), "cells, tickets of rows and columns"),
+        (Exchange(watch, shares=8), "cells, tickets of rows, totals in lanes"),
         (Exchange(watch), "vertices, totals in lanes"),
         (Exchange(tallies), "one thread: `tallies` (0) changes tau.s, a shared field"),
-        (Exchange(tallies, lanes=True), "vertices, totals in lanes"),
-        (Exchange(None, enter=counts), "one thread: `counts` (0) changes tau.s, a shared field"),
-        (Exchange(None, enter=counts, lanes=True), "vertices, totals in lanes"),
+        (Exchange(tallies, stale_context=True), "vertices, totals in lanes"),
+        (ForEach("user", counts), "one thread: `counts` (0) changes tau.s, a shared field"),
+        (ForEach("user", counts, stale_context=True), "vertices, totals in lanes"),
         (Exchange(unknown), "vertices"),
         (
             Exchange(far_off),
@@ -380,7 +380,7 @@ class StagesOfLines(TwoTypesPlan):
     """Stages that some lines are told of."""
 
     def stages(self, cluster):
-        own = Exchange(watch, over="user", split=True)
+        own = Exchange(watch, over="user", additive=True)
         return [
             Repeat(Exchange(both), times=2),
             MiniBatch(own, Apply("user", settle), vertices=1),

@@ -72,13 +72,17 @@ TOTAL = "gather it in a total, which a GlobalSync adds to the field"
 @pytest.mark.parametrize(
     ("udf", "program", "do"),
     [
-        (spread, TwoTypesAdvice, "change it in an Exchange for each edge, or add split=8"),
+        (spread, TwoTypesAdvice, "change it in an Exchange for each edge, or add shares=8"),
         (scatter, OneTypeAdvice, "change it in an Exchange for each edge"),
         (same, OneTypeAdvice, DELTA),
         (pass_on, OneTypeAdvice, DELTA),
         (on_both, OneTypeAdvice, "write two Exchanges, one for each end"),
         (counts, TwoTypesAdvice, TOTAL),
-        (watches, TwoTypesAdvice, f"{TOTAL}, or add lanes=True if it may be seen a little late"),
+        (
+            watches,
+            TwoTypesAdvice,
+            f"{TOTAL}, or add stale_context=True if it may be seen a little late",
+        ),
         (sets, TwoTypesAdvice, "only gather it (+=), and read it in a GlobalSync"),
         (lifts, TwoTypesAdvice, "only gather it (min), and read it in a GlobalSync"),
         (

@@ -14,7 +14,7 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
-from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Repeat, minibatch
+from tux.stages import Apply, Exchange, ForEach, Generate, GlobalSync, MiniBatch, Repeat, minibatch
 
 WORKERS = pytest.mark.parametrize(
     ("k", "slack"), [(1, 0), (2, 0), (2, 2), (3, 0), (3, 2)], ids=lambda number: str(number)
@@ -158,7 +158,7 @@ def test_blocks_in_one_loop_draw_the_same(monkeypatch):
     """On one worker the blocks of a mini-batch may be one loop: see `tux.stages.blocks.fused`."""
 
     def sum_seen(times):
-        sprinkled = Exchange(None, enter=sprinkle, split=True)
+        sprinkled = ForEach("dst", sprinkle, additive=True)
         batch = MiniBatch(sprinkled, Apply("page", add), vertices=9)
         return sums_of(run(make=lambda program: [Repeat(batch, times=times), GlobalSync(keep)]))[1]
 

@@ -7,7 +7,7 @@ from support.messages import message
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
-from tux.stages import Apply, Exchange
+from tux.stages import Apply, Exchange, ForEach
 
 
 def bump(src):
@@ -21,14 +21,14 @@ def bump_with_edges(src, edges):
 class ReplicaMeans(Program):
     page = Vertex(f=shared("f8", combine="mean"))
     link = Edge("page", "page", whole="src")
-    make = staticmethod(lambda: [Exchange(None, enter=bump, split=True), Apply("page")])
+    make = staticmethod(lambda: [ForEach("src", bump, additive=True), Apply("page")])
 
     def stages(self):
         return self.make()
 
 
 @pytest.mark.parametrize(
-    "stage", [lambda: Exchange(None, enter=bump, once=True), lambda: Exchange(bump_with_edges)]
+    "stage", [lambda: ForEach("src", bump, once=True), lambda: Exchange(bump_with_edges)]
 )
 def test_a_change_of_one_replica_is_no_mean(stage):
     program = type(

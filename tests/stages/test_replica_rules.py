@@ -5,7 +5,6 @@ ones give the same on 1, 2 and 3 workers.
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.messages import message
 from support.programs.programs import start
 
 from tux import (
@@ -24,7 +23,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch
 
 # Pages 0 to 8; page 9 has no links.
 SRC = np.array([0, 0, 1, 1, 2, 3, 4, 5, 5, 6, 7, 7, 8, 0])
@@ -198,7 +197,7 @@ def line(udf, offset):
             "add to it with +=",
         ),
         (
-            [Exchange(give), Exchange(None, enter=set_once, once=True), Apply("page", keep)],
+            [Exchange(give), ForEach("src", set_once, once=True), Apply("page", keep)],
             set_once,
             1,
             "`set_once` sets page.got, a delta",
@@ -216,15 +215,15 @@ def line(udf, offset):
             count_links,
             0,
             "each worker sees only its share of the edges",
-            "write Exchange(count_links, split=True)",
+            "write Exchange(count_links, additive=True)",
         ),
         (
-            [Exchange(give), Apply("page", keep), Exchange(None, enter=count), GlobalSync(finish)],
+            [Exchange(give), Apply("page", keep), ForEach("src", count), GlobalSync(finish)],
             count,
             1,
             "`count` changes tau.n, a total: on several workers it is called once for each "
             "replica of a page",
-            "Exchange(None, enter=count, once=True)",
+            'ForEach("page", count, once=True)',
         ),
         (
             [Exchange(give, leave=grow), Apply("page", keep)],
@@ -275,7 +274,7 @@ def test_a_delta_of_a_whole_type_is_set_by_visits_alone():
         exchange = Exchange(set_n)
 
     class Visited(Rated):
-        exchange = Exchange(None, enter=set_n_once)
+        exchange = ForEach("user", set_n_once)
 
     Training(start(Visited(), RATINGS, jit=False))
     assert "`set_n` sets user.n, a delta" in training_error(PerEdge(), RATINGS).what
@@ -320,17 +319,17 @@ GOOD = {
     ),
     "marked": program(Exchange(mark), Apply("page", add_mark)),
     "once": program(
-        Exchange(give), Apply("page", keep), Exchange(None, enter=count, once=True),
+        Exchange(give), Apply("page", keep), ForEach("src", count, once=True),
         GlobalSync(finish),
     ),
     "once, block by block": program(
-        MiniBatch(Exchange(None, enter=count, once=True), over="src", vertices=2),
-        MiniBatch(Exchange(None, enter=grow, once=True), Apply("page", keep), vertices=4),
+        MiniBatch(ForEach("src", count, once=True), over="src", vertices=2),
+        MiniBatch(ForEach("src", grow, once=True), Apply("page", keep), vertices=4),
         GlobalSync(finish),
     ),
-    "shares": program(Exchange(count_links, split=True), Apply("page", keep)),
+    "shares": program(Exchange(count_links, additive=True), Apply("page", keep)),
     "greatest": program(
-        Exchange(give), Apply("page", keep), Exchange(None, enter=raise_most), GlobalSync(finish)
+        Exchange(give), Apply("page", keep), ForEach("src", raise_most), GlobalSync(finish)
     ),
     "whole as src": program(
         Exchange(once_seen), Apply("page", keep), GlobalSync(finish, aggregate=visits), link=WHOLE
@@ -360,13 +359,6 @@ def test_what_is_advised_is_the_same_on_all_workers(name):
 
 def test_what_a_replica_has_of_its_own_may_be_added_up():
     made = program(
-        Exchange(give), Apply("page", keep), Exchange(None, enter=count_changes), GlobalSync(finish)
+        Exchange(give), Apply("page", keep), ForEach("src", count_changes), GlobalSync(finish)
     )
     Training(start(made, LINKS, jit=False))
-
-
-def test_once_is_for_vertices_alone():
-    with pytest.raises(ProgramError, match=message("has-once-true-and-walks")):
-        Exchange(give, enter=count, once=True)
-    with pytest.raises(ProgramError, match=message("has-once-true-and-walks")):
-        Exchange(None, enter=count, once=True, held_out=True)

@@ -10,7 +10,7 @@ from tux import Context, Edge, Program, Vertex, delta, total, value
 from tux.arrays.networks import from_arrays
 from tux.program.fields import delta as declared
 from tux.rows.table import RowTable
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch
 from tux.sync.gathered import UnsentByClock, UnsentRows, bring_back, set_aside
 
 USERS, ITEMS = 12, 4
@@ -64,7 +64,7 @@ class UserBlocks(Program):
 
     def stages(self):
         first = [
-            Exchange(None, enter=note, over="user", once=True),
+            ForEach("user", note, once=True),
             Exchange(add),
             Apply("item", take_item),
         ]

@@ -17,7 +17,7 @@ import numpy as np
 
 from tux import Context, Edge, Program, Vertex, argmax, data, delta, metric, mirror, param, shared
 from tux import total, value, vertex_param
-from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Repeat
+from tux.stages import Apply, Exchange, ForEach, Generate, GlobalSync, MiniBatch, Repeat
 
 
 def give(src, dst):
@@ -134,7 +134,7 @@ REPLICAS = [
         "a function that is called once for each replica counts vertices",
         "`give` changes tau.sum, a total: on several workers it is called once for each replica",
         *(DEF_GIVE, "def give(src, tau):\n    tau.sum += 1  # here\n"),
-        *("Exchange(give)", "Exchange(None, enter=give)"),
+        *("Exchange(give)", 'ForEach("page", give)'),
     ),
     wrong(
         "no GlobalSync takes a total",
