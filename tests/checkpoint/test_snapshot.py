@@ -71,6 +71,16 @@ class OfWorker:
         yield from self.keeping.all_have(self.keeping.states)
 
 
+class Undecided(OfWorker):
+    """Knows only when it is asked the third time whether a state is kept."""
+
+    asked = 0
+
+    def keeps_state(self, mark, epoch):
+        self.asked += 1
+        return None if self.asked % 3 else super().keeps_state(mark, epoch)
+
+
 def train_alone(make, edges, test, epochs, *, state=None, marks=None, **options):
     worker = start(make(), edges, test, jit=False, **options)
     training = Training(worker)
@@ -195,6 +205,20 @@ def test_a_run_goes_on_from_any_mark_as_if_it_had_not_stopped(make, make_data):
         other, rest = train_alone(make, edges, test, 3, state=state)
         assert bits(other) == bits(worker)
         assert rest == records[state.head.epoch :]
+
+
+def test_a_state_that_is_wanted_late_is_kept_once():
+    edges, test = few_ratings()
+    worker, records, marks = marks_of(RatingsWithState, edges, test, 2)
+    middle = next(mark for mark, epoch in marks if epoch is None)
+    keeping = Keeping(middle)
+    late = Undecided(keeping, 0)
+    other = start(RatingsWithState(), edges, test, jit=False)
+    training = Training(other)
+    training.marks = late
+    told = [record for record in training.steps(2) if record is not None]
+    assert bits(other) == bits(worker) and drop_times(told) == records
+    assert keeping.reached == [0] and late.asked == 3 * len(keeping.marks) == 3 * len(marks)
 
 
 def train_team(make, edges, test, *, slack, k, states=None, at=-1):

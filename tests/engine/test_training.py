@@ -90,6 +90,17 @@ def test_the_last_epoch_is_evaluated_whatever_ends_the_run():
     assert program.evaluated == [3, 5] and records[-1]["loss"] == 5
 
 
+def test_a_run_that_may_be_asked_to_end_goes_on_until_it_is():
+    told, worker = [], start(ScriptedLosses(5, 4, 3, 2), EDGES, HELD, jit=False)
+    training = Training(worker)
+    training.end_when(
+        lambda: 0.0 if worker.epoch >= 2 else None, lambda: told.append(1), keeps_last=True
+    )
+    records = list(training.epochs(4))
+    assert [record["epoch"] for record in records] == [1, 2]
+    assert training.ended_early and training.has_model and not told
+
+
 def test_one_record_an_epoch():
     program = ScriptedLosses(5, 4, 3)
     training, records, worker = train_program(program, 3)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
 from support.machines.team import Team
 from support.programs.programs import (
     ConnectedComponents,
     NodeDegrees,
     both,
+    both_later,
     column,
     complete,
     drive,
@@ -38,6 +40,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError, ProgramError
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Score
+from tux.stages.check import checks
+from tux.stages.check.explain import udf_error
 from tux.stages.check.sites import Sites
 
 #   u0   u1   u2        values are the numbers of the edges
@@ -173,9 +177,7 @@ def check_error(error, udf, what):
     assert error.where == f"{__file__}:{line}" and error.do
 
 
-@pytest.mark.slow(after=3)
-@pytest.mark.long(after=9)
-@both
+@both_later
 @pytest.mark.parametrize("udf", EXCHANGES, ids=lambda udf: udf.__name__)
 def test_exchange(udf, jit):
     worker = start(CheckedFields(), EDGES, jit=jit, check=True)
@@ -341,8 +343,7 @@ def by_item(item, edges, tau, p):
     gymnastics(item, edges, tau, p)
 
 
-@pytest.mark.long
-@both
+@both_later
 def test_right_functions_compute_the_same(jit):
     results = []
     for check in (False, True):
@@ -385,6 +386,28 @@ def test_a_function_whose_source_has_changed_is_not_rewritten(tmp_path):
     linecache.checkcache()
     assert Sites().rewrite(udf) is None
     assert Sites().rewrite(LAMBDA) is None
+
+
+@pytest.mark.parametrize(
+    ("held", "given", "fits"), [((2, 3), (2, 3), True), ((2, 3), (3,), True), ((3,), (2, 3), False)]
+)
+def test_what_is_stored_into_a_part_has_no_more_axes(held, given, fits):
+    @njit
+    def compare(x, value):
+        checks.alike(x, value, 5)
+
+    if fits:
+        compare(np.zeros(held), np.ones(given))
+    else:
+        with pytest.raises(checks.UnlikeShapes):
+            compare(np.zeros(held), np.ones(given))
+
+
+def test_a_field_of_none_is_told_with_the_function():
+    error = udf_error(TypeError("expected float64, got None"), [store])
+    assert error.what.startswith("a name in UDF store is None")
+    error = udf_error(TypeError("expected float64, got a list"), [store])
+    assert error.what.startswith("UDF store has raised TypeError: expected float64, got a list")
 
 
 LAMBDA = lambda x: x[0]  # noqa: E731

@@ -68,6 +68,24 @@ def test_all_blocks_are_seen(behind, slack):
         assert team.history("all") == [each, 3 * each]
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_slack_is_for_epochs_and_not_for_set_up(begins):
+    batch = MiniBatch(
+        Exchange(add), Apply("item", take), Apply("user", take), over="user", vertices=2
+    )
+    staged = {"setup": [batch], "stages": []} if begins else {"stages": [batch]}
+    methods = {name: lambda self, stages=stages: stages for name, stages in staged.items()}
+    made = type("Made", (MeasuredBlocks,), methods)()
+    stale = max(
+        worker.most_stale
+        for delivery in range(4)
+        for worker in train_team(
+            made, EDGES, 1, k=2, by=USERS % 2, slack=3, delivery=delivery
+        ).workers
+    )
+    assert (stale == 0) if begins else (stale > 0)
+
+
 def neighbours(start, path, topology):
     at = 0
     for i in range(topology.bounds[start], topology.bounds[start + 1]):
@@ -103,3 +121,13 @@ def test_all_generated_edges_are_seen(slack):
     for delivery in range(4):
         team = train_team(PageVisits(), links, 2, k=2, slack=slack, delivery=delivery)
         assert team.history("all") == [48, 96]
+
+
+def copy_sum(user, item):
+    user.got += item.sum
+
+
+def test_a_call_measures_what_it_adds_to_totals_from():
+    program = MeasuredBlocks()
+    stages = {f: Exchange(f).calls(program, "")[0] for f in (measure, copy_sum)}
+    assert stages[measure].measures() == {"item"} and stages[copy_sum].measures() == set()

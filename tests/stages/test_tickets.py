@@ -11,6 +11,7 @@ import pytest
 from tux.rows.turns import FIRST, FIRST_NEED, HI, LO, SECOND, SECOND_NEED, TICKETS
 from tux.stages.kernel.tickets import (
     MAX_ITEMS,
+    Items,
     cells,
     count_earlier,
     even_items,
@@ -274,3 +275,13 @@ def test_rows_without_weights_are_cut_without_a_number_for_each():
     items = even_items(5, 1 << 50)
     assert len(items) == MAX_ITEMS and items[:, LO].min() == 5 and items[:, HI].max() == 1 << 50
     assert np.ptp(items[:, HI] - items[:, LO]) <= 1
+
+
+def test_a_list_without_tickets_is_cut_into_pieces_and_one_with_tickets_is_not():
+    array = ranges(np.arange(0, 1000, 100), np.arange(100, 1100, 100))
+    pieces = Items(array).pieces(4, 1)
+    assert len(pieces) == 4
+    assert np.array_equal(np.concatenate([piece.array for piece in pieces]), array)
+    assert Items(array).pieces(4, len(array)) != pieces
+    held = Items(array, tickets=2)
+    assert held.pieces(4, 1) == [held]
