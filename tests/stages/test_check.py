@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 from support.machines.team import Team
 from support.programs.programs import (
     ConnectedComponents,
@@ -40,8 +39,6 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError, ProgramError
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Score
-from tux.stages.check import checks
-from tux.stages.check.explain import udf_error
 from tux.stages.check.sites import Sites
 
 #   u0   u1   u2        values are the numbers of the edges
@@ -386,28 +383,6 @@ def test_a_function_whose_source_has_changed_is_not_rewritten(tmp_path):
     linecache.checkcache()
     assert Sites().rewrite(udf) is None
     assert Sites().rewrite(LAMBDA) is None
-
-
-@pytest.mark.parametrize(
-    ("held", "given", "fits"), [((2, 3), (2, 3), True), ((2, 3), (3,), True), ((3,), (2, 3), False)]
-)
-def test_what_is_stored_into_a_part_has_no_more_axes(held, given, fits):
-    @njit
-    def compare(x, value):
-        checks.alike(x, value, 5)
-
-    if fits:
-        compare(np.zeros(held), np.ones(given))
-    else:
-        with pytest.raises(checks.UnlikeShapes):
-            compare(np.zeros(held), np.ones(given))
-
-
-def test_a_field_of_none_is_told_with_the_function():
-    error = udf_error(TypeError("expected float64, got None"), [store])
-    assert error.what.startswith("a name in UDF store is None")
-    error = udf_error(TypeError("expected float64, got a list"), [store])
-    assert error.what.startswith("UDF store has raised TypeError: expected float64, got a list")
 
 
 LAMBDA = lambda x: x[0]  # noqa: E731

@@ -70,38 +70,45 @@ def from_networkx(
     """
     kinds = {name: np.dtype(dtype) for name, dtype in (fields or {}).items()}
     two_types = ends[0] != ends[1]
-    vertices: dict[str, list[Any]] = {end: [] for end in ends}
-    places: dict[Hashable, tuple[str, Any]] = {}
-    for node, attributes in graph.nodes(data=True):
-        place = _place(node, attributes, ends) if two_types else (ends[0], node)
-        places[node] = place
-        vertices[place[0]].append(place[1])
-    src: list[Any] = []
-    dst: list[Any] = []
+    places = {
+        node: _place(node, attributes, ends) if two_types else (ends[0], node)
+        for node, attributes in graph.nodes(data=True)
+    }
+    sides: tuple[list[Any], list[Any]] = [], []
     values: dict[str, list[Any]] = {name: [] for name in [*kinds, *(["value"] if weight else [])]}
     for u, v, attributes in graph.edges(data=True):
-        (u_type, u_id), (v_type, v_id) = places[u], places[v]
-        if two_types and u_type != ends[0] and not graph.is_directed():
-            (u_type, u_id), (v_type, v_id) = (v_type, v_id), (u_type, u_id)
-        if (u_type, v_type) != ends:
+        pair = _orient(places[u], places[v], ends, turns=two_types and not graph.is_directed())
+        if pair is None:
             raise DataError(f"edge {u!r} - {v!r} does not run from {ends[0]} to {ends[1]}")
         twice = not (two_types or graph.is_directed() or u == v)
-        src.extend([u_id, v_id] if twice else [u_id])
-        dst.extend([v_id, u_id] if twice else [v_id])
+        for side, way in zip(sides, (pair, pair[::-1]), strict=True):
+            side.extend(way if twice else way[:1])
         for name, column in values.items():
             column.extend([_attribute(u, v, attributes, name, weight)] * (1 + twice))
     columns = {
         name: _numbers(name, column, kinds.get(name, np.dtype(np.float32)))
         for name, column in values.items()
     }
+    nodes = {end: [id for kind, id in places.values() if kind == end] for end in ends}
     return EdgeData.of(
         ends,
-        _column(src),
-        _column(dst),
+        _column(sides[0]),
+        _column(sides[1]),
         columns,
-        vertices={end: _column(nodes) for end, nodes in vertices.items()},
+        vertices={end: _column(ids) for end, ids in nodes.items()},
         against=against,
     )
+
+
+def _orient(
+    u: tuple[str, Any], v: tuple[str, Any], ends: tuple[str, str], *, turns: bool
+) -> tuple[Any, Any] | None:
+    """Return the ids of an edge's nodes, each given as (type, id), from the first end to the
+    second; None where their types are others. `turns`: the edge may run the other way.
+    """
+    if turns and u[0] != ends[0]:
+        u, v = v, u
+    return (u[1], v[1]) if (u[0], v[0]) == ends else None
 
 
 def _place(node: Hashable, attributes: Mapping[str, Any], ends: tuple[str, str]) -> tuple[str, Any]:

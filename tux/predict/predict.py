@@ -294,15 +294,16 @@ def predict_rows(
     program that predicts nothing, and UsageError for one that predicts for pairs.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
-    run, program, stage, role = model.run, model.program, model.stage, model.role
+    run, program, role = model.run, model.program, model.role
     if not role:
         raise UsageError(
             f"{type(program).__name__} predicts for pairs, not for rows",
             do=f"tux predict {model.name} --pairs FILE",
         )
-    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    reading, data = reading or Reading(), wrap_data(program, data)
     if isinstance(program.input, Points):
-        return _predict_points(model, wrap_data(program, data), reading or Reading(), warn)
+        return _predict_points(model, data, reading, warn)
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
             f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
@@ -311,7 +312,6 @@ def predict_rows(
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
-    reading, data = reading or Reading(), wrap_data(program, data)
     rows, left_out, total = read_rows(
         data, program, RowTypes(kind, other, known), run.options, reading
     )
@@ -323,7 +323,7 @@ def predict_rows(
     fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
     scores = score_with_model(model, ids, replace(rows, vertex_fields=fields))
     every = np.arange(len(rows.ids[kind]))
-    return {role: _decode_ids(rows, kind, every), **stage.columns(scores)}
+    return {role: _decode_ids(rows, kind, every), **model.stage.columns(scores)}
 
 
 def _warn_of_rows(

@@ -48,54 +48,75 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
     """Read a file of form "svm" or "lda-c"; rows are numbered from 1, and bad ones keep their
     numbers. See `tux.io.bags.bags.read_bags`.
     """
-    gathered, labels, weights = GatheredEntries(asked.dtype), _Labels(), [np.empty(0, np.float32)]
-    from_zero, queries = False, False
     rules: Rules | None = None
     begun = b""  # lines before the first that shows whether there are labels
-    number, rows, repeated = 1, 0, 0
+    lines = _Lines(asked, form)
     for block in text_blocks(asked.path, asked.bad.places):
         if rules is None:
             begun = block = begun + block
             if (rules := _rules(begun, asked, form)) is None:
                 continue
+        lines.add(block, rules)
+    if rules is None:
+        raise DataError(
+            f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
+        )
+    return lines.whole(rules)
+
+
+class _Lines:
+    """The rows of the lines so far."""
+
+    def __init__(self, asked: BagSpec, form: str) -> None:
+        self.asked, self.form = asked, form
+        self.gathered, self.labels = GatheredEntries(asked.dtype), _Labels()
+        self.weights = [np.empty(0, np.float32)]
+        self.has_zero = self.has_queries = False
+        self.number, self.rows, self.repeated = 1, 0, 0
+
+    def add(self, block: bytes, rules: Rules) -> None:
+        """Append a block of lines."""
+        asked = self.asked
         parsed, entries = parse_block(block, rules)
-        from_zero |= form == "svm" and bool((parsed.column[:entries] == 0).any())
-        queries |= form == "svm" and b"qid:" in block
+        if self.form == "svm":
+            self.has_zero |= bool((parsed.column[:entries] == 0).any())
+            self.has_queries |= b"qid:" in block
         if asked.bits:
             _hash(parsed, entries, asked.bits)
         lengths, columns, values, more = _sort_entries(parsed, entries, rules)
-        repeated += more
+        self.repeated += more
         if (parsed.state == BAD).any():
             note_bad_lines(
                 asked.bad,
                 np.flatnonzero(parsed.state == BAD),
                 block,
-                number,
+                self.number,
                 lambda line: line_fault(line, rules, asked),
             )
         good = parsed.state == ROW
-        ids = (np.cumsum(parsed.state != PASSED) + rows)[good]
-        gathered.add(ids, lengths[good], columns, values)
+        ids = (np.cumsum(parsed.state != PASSED) + self.rows)[good]
+        self.gathered.add(ids, lengths[good], columns, values)
         if rules.head in (LABEL, WEIGHTED):
-            labels.add(block, parsed.label[good], parsed.label_at[good])
-            weights.append(parsed.weight[good].astype(np.float32))
-        rows += int(np.count_nonzero(parsed.state))
-        number += len(parsed.state)
-    if rules is None:
-        raise DataError(
-            f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
+            self.labels.add(block, parsed.label[good], parsed.label_at[good])
+            self.weights.append(parsed.weight[good].astype(np.float32))
+        self.rows += int(np.count_nonzero(parsed.state))
+        self.number += len(parsed.state)
+
+    def whole(self, rules: Rules) -> Entries:
+        """Return all rows, with what is odd about them."""
+        asked = self.asked
+        labels = self.labels.whole() if rules.head in (LABEL, WEIGHTED) else None
+        entries = self.gathered.whole(labels)
+        notes = (collisions if asked.bits else repetitions)(self.repeated, asked.row, asked.column)
+        if self.has_zero:
+            notes += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
+        if self.has_queries:
+            notes += ("qid, the query of each row, is left out: rows are not ranked",)
+        if rules.head == WEIGHTED:
+            notes += ("each row begins with its label and its weight, as label:weight",)
+        return entries._replace(
+            notes=notes, weights=np.concatenate(self.weights) if rules.head == WEIGHTED else None
         )
-    whole = gathered.whole(labels.whole() if rules.head in (LABEL, WEIGHTED) else None)
-    notes = (collisions if asked.bits else repetitions)(repeated, asked.row, asked.column)
-    if from_zero:
-        notes += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
-    if queries:
-        notes += ("qid, the query of each row, is left out: rows are not ranked",)
-    if rules.head == WEIGHTED:
-        notes += ("each row begins with its label and its weight, as label:weight",)
-    return whole._replace(
-        notes=notes, weights=np.concatenate(weights) if rules.head == WEIGHTED else None
-    )
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:

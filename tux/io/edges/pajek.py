@@ -14,6 +14,7 @@ labels, and reads neither lists of neighbours nor vertices that are only counted
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
 from tux.arrays.ids import is_plausible_size
@@ -31,50 +32,72 @@ def parse_pajek(text: str, path: str) -> Any:
 
     Raises `DataError` with file and line for a text that is no network.
     """
-    import networkx as nx
-
-    labels: dict[int, str] = {}
-    arcs: list[tuple[int, int, float]] = []
-    edges: list[tuple[int, int, float]] = []
-    section, n, valued, row = "", 0, False, 0
+    network = _Network()
     for number, line in enumerate(text.split("\n"), 1):
-        line, where = line.strip(), f"{path}:{number}"
-        if line[:1] in ("", "%"):
-            continue
+        line = line.strip()
+        if line[:1] not in ("", "%"):
+            network.add(line, f"{path}:{number}")
+    n, entries = network.vertices, len(network.labels) + len(network.arcs) + len(network.edges)
+    if not is_plausible_size(n, entries):
+        raise DataError(f"{path} is said to have {n:,} vertices", do="Correct the line *Vertices.")
+    return network.graph()
+
+
+@dataclass
+class _Network:
+    """The lines of a network so far. `row`: of the matrix, `valued`: an edge has a value."""
+
+    section: str = ""
+    vertices: int = 0
+    row: int = 0
+    valued: bool = False
+    labels: dict[int, str] = field(default_factory=dict)
+    arcs: list[tuple[int, int, float]] = field(default_factory=list)
+    edges: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def add(self, line: str, where: str) -> None:
+        """Add a line, which is neither empty nor a comment."""
+        n, section = self.vertices, self.section
+        into = self.arcs if section.startswith("arcs") else self.edges
         if line.startswith("*"):
-            section, n = _section(line, n, where)
-            row = 0
+            self.section, self.vertices = _section(line, n, where)
+            self.row = 0
         elif section == "vertices":
             vertex, label = _vertex(line, n, where)
-            labels[vertex] = label
+            self.labels[vertex] = label
         elif section in ("arcs", "edges"):
             words = line.split()
             value = _value(words[2], where) if len(words) > 2 else 1.0
-            valued |= len(words) > 2
-            into = arcs if section == "arcs" else edges
+            self.valued |= len(words) > 2
             into.append((*_ends(words[:2], n, where), value))
         elif section in ("arcslist", "edgeslist"):
             first, *others = line.split()
-            into = arcs if section == "arcslist" else edges
             into += [(*_ends([first, other], n, where), 1.0) for other in others]
         elif section == "matrix":
-            row, valued = row + 1, True
-            values = [_value(word, where) for word in line.split()]
-            if row > n or len(values) != n:
-                raise DataError(
-                    f"row {row} of {len(values)} numbers of a matrix of {n:,}", where=where
-                )
-            arcs += [(row, at, value) for at, value in enumerate(values, 1) if value]
+            self._add_row([_value(word, where) for word in line.split()], where)
         elif section != "network":
             raise DataError(f"{quote_word(line)} stands before *Vertices", where=where)
-    if not is_plausible_size(n, len(labels) + len(arcs) + len(edges)):
-        raise DataError(f"{path} is said to have {n:,} vertices", do="Correct the line *Vertices.")
-    graph = nx.MultiDiGraph() if arcs else nx.MultiGraph()
-    graph.add_nodes_from((at, {"label": labels.get(at, "")}) for at in range(1, n + 1))
-    back = [(v, u, value) for u, v, value in edges if u != v] if arcs else []
-    for u, v, value in [*arcs, *edges, *back]:
-        graph.add_edge(u, v, **({"weight": value} if valued else {}))
-    return graph
+
+    def _add_row(self, values: list[float], where: str) -> None:
+        self.row, self.valued = self.row + 1, True
+        if self.row > self.vertices or len(values) != self.vertices:
+            raise DataError(
+                f"row {self.row} of {len(values)} numbers of a matrix of {self.vertices:,}",
+                where=where,
+            )
+        self.arcs += [(self.row, at, value) for at, value in enumerate(values, 1) if value]
+
+    def graph(self) -> Any:
+        """Make networkx's graph of it."""
+        import networkx as nx
+
+        graph = nx.MultiDiGraph() if self.arcs else nx.MultiGraph()
+        names = ((at, {"label": self.labels.get(at, "")}) for at in range(1, self.vertices + 1))
+        graph.add_nodes_from(names)
+        back = [(v, u, value) for u, v, value in self.edges if u != v] if self.arcs else []
+        for u, v, value in [*self.arcs, *self.edges, *back]:
+            graph.add_edge(u, v, **({"weight": value} if self.valued else {}))
+        return graph
 
 
 def _section(line: str, n: int, where: str) -> tuple[str, int]:

@@ -10,7 +10,7 @@ As in a table, an edge stands there as it is, and nothing says whether it leads 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -58,15 +58,8 @@ def read_edge_rows(asked: EdgeRequest, format: Format) -> EdgeData:
     take = _neighbours if format is Format.ADJLIST else numbers.edge
     number = 1
     for block in text_blocks(path, bad.places):
-        edges: list[str] = []
-        vertices: list[str] = []
-        lines = decode_lines(block, lambda at: bad.places.of(number + at))  # noqa: B023
-        for at, line in enumerate(lines, number):
-            row = "" if is_marked(line) else line.strip()
-            if row and (why := take(row, edges, vertices)):
-                bad.note(at, why)
-        _add(rows, edges)
-        _add(alone, vertices)
+        for pieces, texts in zip((rows, alone), _read_block(block, number, take, bad), strict=True):
+            _add(pieces, texts)
         number += block.count(b"\n")
     if not rows.rows:
         raise no_row_error(bad, "edge")
@@ -85,6 +78,22 @@ def read_edge_rows(asked: EdgeRequest, format: Format) -> EdgeData:
         skipped=bad.count,
         first_skipped=bad.first,
     )
+
+
+def _read_block(
+    block: bytes, number: int, take: Callable[[str, list[str], list[str]], str], bad: BadRows
+) -> tuple[list[str], list[str]]:
+    """Return the edges and the lone vertices of a block, whose first line has this number; note
+    its bad rows.
+    """
+    edges: list[str] = []
+    vertices: list[str] = []
+    lines = decode_lines(block, lambda at: bad.places.of(number + at))
+    for at, line in enumerate(lines, number):
+        row = "" if is_marked(line) else line.strip()
+        if row and (why := take(row, edges, vertices)):
+            bad.note(at, why)
+    return edges, vertices
 
 
 def _neighbours(line: str, edges: list[str], vertices: list[str]) -> str:

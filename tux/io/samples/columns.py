@@ -206,20 +206,9 @@ class SampleTable:
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
             if place in numbers:
-                (number,), (sign,) = self._number_features([self.names[place]], place)
-                code[:, at] = number
-                value[:, at] = sign * numbers[place]
-                self._look_at(place, numbers[place])
-                if place in self._excess and len(ids):
-                    excess = numbers[place] - ids
-                    self._excess[place] |= {float(excess.min()), float(excess.max())}
+                code[:, at], value[:, at] = self._number_entries(place, ids, numbers[place])
             else:
-                codes, texts = words[place]
-                known, signs = self._number_features(texts, place, f"{self.names[place]}=")
-                self._look_at_words(place, texts)
-                code[:, at] = np.append(known, np.int32(-1))[codes]
-                there = np.array([bool(text) for text in texts] + [False])
-                value[:, at] = np.where(there, np.append(signs, 0.0), 0.0)[codes]
+                code[:, at], value[:, at] = self._word_entries(place, words[place])
         row, cell = np.nonzero(value)
         column, value = code[row, cell], value[row, cell]
         if self.asked.bits:
@@ -235,13 +224,35 @@ class SampleTable:
                 self._look_at(place, numbers[place])
                 self._targets.append(numbers[place].astype(np.float32))
             elif role == "label":
-                codes, texts = words[place]
-                there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
-                kinds = [
-                    self._kinds.setdefault(text, len(self._kinds)) if text and used else -1
-                    for text, used in zip(texts, there.tolist(), strict=True)
-                ]
-                self._labels.append(np.array([*kinds, -1], np.int32)[codes])
+                self._add_labels(*words[place])
+
+    def _number_entries(
+        self, place: int, ids: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.int32, np.ndarray]:
+        """Return the feature of a column of numbers, and its value in each row."""
+        (number,), (sign,) = self._number_features([self.names[place]], place)
+        self._look_at(place, numbers)
+        if place in self._excess and len(ids):
+            excess = numbers - ids
+            self._excess[place] |= {float(excess.min()), float(excess.max())}
+        return number, sign * numbers
+
+    def _word_entries(self, place: int, words: Words) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature and the value in each row of a column of words."""
+        codes, texts = words
+        known, signs = self._number_features(texts, place, f"{self.names[place]}=")
+        self._look_at_words(place, texts)
+        there = np.array([bool(text) for text in texts] + [False])
+        value = np.where(there, np.append(signs, 0.0), 0.0)[codes]
+        return np.append(known, np.int32(-1))[codes], value
+
+    def _add_labels(self, codes: np.ndarray, texts: Sequence[str]) -> None:
+        there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+        kinds = [
+            self._kinds.setdefault(text, len(self._kinds)) if text and used else -1
+            for text, used in zip(texts, there.tolist(), strict=True)
+        ]
+        self._labels.append(np.array([*kinds, -1], np.int32)[codes])
 
     def tell_categories(self, place: int) -> None:
         """Note a column of categories that are numbers, once."""

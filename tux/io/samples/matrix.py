@@ -73,20 +73,8 @@ def matrix_rows(
     if samples is not None and samples != rows:
         raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
     row, column, value = sum_entries(row, column, value)
-    least, most = asked.counts() if counts else asked.reals()
-    whole = counts or asked.dtype.kind != "f"
-    bad = ~((value >= least) & (value <= most)) & (value != 0)
-    if whole:
-        bad |= value != np.rint(value)
     keep = np.ones(rows, np.bool_)
-    keep[row[bad]] = False
-    for at in np.flatnonzero(bad)[np.unique(row[bad], return_index=True)[1]].tolist():
-        name = f"{asked.field} of {asked.column} {column[at]}"
-        asked.bad.note(
-            int(row[at]) + 1,
-            number_fault(plain_number(float(value[at])), name, whole, least, most, asked.dtype),
-            "row ",
-        )
+    keep[_note_bad_numbers(asked, row, column, value, counts=counts)] = False
     good = keep[row] & (value != 0)
     ids = np.arange(1, rows + 1)[keep]
     row, column, value = row[good], column[good], value[good]
@@ -101,6 +89,27 @@ def matrix_rows(
         ids, row + row.dtype.type(1), narrow(column), value.astype(asked.dtype), notes=notes
     )
     return SampleRows(entries, lambda at: asked.bad.places.of(at, "row "))
+
+
+def _note_bad_numbers(
+    asked: BagSpec, row: np.ndarray, column: np.ndarray, value: np.ndarray, *, counts: bool
+) -> np.ndarray:
+    """Note each row that has a number which cannot be an entry, by its first one. Return these
+    rows.
+    """
+    least, most = asked.counts() if counts else asked.reals()
+    whole = counts or asked.dtype.kind != "f"
+    bad = ~((value >= least) & (value <= most)) & (value != 0)
+    if whole:
+        bad |= value != np.rint(value)
+    for at in np.flatnonzero(bad)[np.unique(row[bad], return_index=True)[1]].tolist():
+        name = f"{asked.field} of {asked.column} {column[at]}"
+        asked.bad.note(
+            int(row[at]) + 1,
+            number_fault(plain_number(float(value[at])), name, whole, least, most, asked.dtype),
+            "row ",
+        )
+    return row[bad]
 
 
 def matrix_entries(

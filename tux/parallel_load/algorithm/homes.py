@@ -53,6 +53,16 @@ class _Totals:
     loads: Loads
 
 
+def _homes_without_edges(totals: _Totals, me: int) -> np.ndarray:
+    """Return the masters' parts of those vertices of loader `me` that have no edges: all such
+    vertices fill the parts evenly.
+    """
+    alone = totals.counts[:, 0]
+    before, mine = int(alone[:me].sum()), int(alone[me])
+    filling = np.cumsum(fill_evenly(totals.loads.mastered, int(alone.sum())))
+    return np.searchsorted(filling, before + np.arange(mine), side="right")
+
+
 def homes_of(
     plan: LoadingPlan, me: int, held: dict[str, Replicas]
 ) -> Rounds[dict[str, VertexPlaces]]:
@@ -70,15 +80,12 @@ def homes_of(
     got = yield sent
     answers = yield from _choose_masters(plan, me, columns_by_sender(got), totals)
     for name, each in held.items():
-        home, counts = homes[name], each.counts
-        whole = np.flatnonzero(counts == 1)
+        home = homes[name]
+        whole = np.flatnonzero(each.counts == 1)
         home[whole] = each.part[each.first[whole]]
         for vertices, feed in zip(dealt[name], answers, strict=True):
             home[vertices] = feed.numbers(len(vertices), below=plan.parts)
-        alone = totals[name].counts[:, 0]
-        before, mine = int(alone[:me].sum()), int(alone[me])
-        filling = np.cumsum(fill_evenly(totals[name].loads.mastered, int(alone.sum())))
-        home[counts == 0] = np.searchsorted(filling, before + np.arange(mine), side="right")
+        home[each.counts == 0] = _homes_without_edges(totals[name], me)
     numbers = yield from _numbers(plan, me, homes)
     return {
         name: VertexPlaces(held[name], home, numbers[name], totals[name].mirrors > 0)

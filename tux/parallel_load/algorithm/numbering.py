@@ -184,18 +184,21 @@ def _exchange_ids(
     kinds = {name: types[name].values.dtype for name in plan.types}
     for local in types.values():
         local.values = local.values[:0]
-    inbox = yield outbox
-    feeds, owned = columns_by_sender(inbox), {}
+    feeds, owned = columns_by_sender((yield outbox)), {}
     for name, kind in kinds.items():
-        arrived = [_read_ids(feed, kind) for feed in feeds]
-        ids, places = Ids.over([values for values, *_ in arrived])
-        degrees = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int32)
-        for (_, *counts), at in zip(arrived, places, strict=True):
-            for total, more in zip(degrees, counts, strict=True):
-                total[at] += more  # each id is there once
+        ids, owned[name] = _merge_ids([_read_ids(feed, kind) for feed in feeds])
         keep(f"ids.{name}", ids.values.astype(kind))
-        owned[name] = _Range(places, degrees)
     return owned
+
+
+def _merge_ids(arrived: Sequence[Message]) -> tuple[Ids, _Range]:
+    """Merge the ids of a range that loaders have sent, and add up their degrees."""
+    ids, places = Ids.over([values for values, *_ in arrived])
+    degrees = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int32)
+    for (_, *counts), at in zip(arrived, places, strict=True):
+        for total, more in zip(degrees, counts, strict=True):
+            total[at] += more  # each id is there once
+    return ids, _Range(places, degrees)
 
 
 def _read_ids(feed: MessageColumns, kind: np.dtype) -> Message:
@@ -241,8 +244,8 @@ def _positions(
     outbox: Messages = [[] for _ in range(plan.loaders)]
     receivers = {}
     for name in plan.types:
-        lo, hi = sizes[name].indices[me : me + 2]
-        index = np.arange(lo, hi)
+        first, last = sizes[name].indices[me : me + 2]
+        index = np.arange(first, last)
         draw = draws(order_key(plan.seed, plan.ends.index(name)), index)
         # numbers below 2^64 / n to the first of n, and so on
         whose = ((draw >> np.uint64(32)) * np.uint64(plan.loaders)) >> np.uint64(32)
@@ -250,40 +253,58 @@ def _positions(
         columns = draw, index.astype(np.int32), *owned[name].degrees
         for message, at in zip(outbox, receivers[name], strict=True):
             message += [column[at] for column in columns]
-    inbox = yield outbox
+    feeds = columns_by_sender((yield outbox))
     outbox = [[] for _ in range(plan.loaders)]
-    feeds = columns_by_sender(inbox)
     for name in plan.types:
-        arrived = [_read_draws(feed, sizes[name].count) for feed in feeds]
-        ends = np.cumsum([len(draw) for draw, *_ in arrived])
-        draw, index, first, second = _join_columns(arrived)
-        order = np.argsort(draw, kind="stable")  # ids with equal numbers came by index
-        keep(f"order.{name}", index[order].astype(np.int64))
-        for side, degrees in enumerate((first, second)):
-            if plan.ends[side] == name:
-                keep(f"degrees.{side}", degrees[order])
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        for message, own in zip(outbox, np.split(rank, ends[:-1]), strict=True):
-            message += [np.array([len(order)]), own]
-    inbox = yield outbox
-    feeds, out = columns_by_sender(inbox), {}
-    for name in plan.types:
-        total, places = sizes[name].count, receivers[name]
-        answers = [
-            _read_ranks(feed, total, len(at)) for feed, at in zip(feeds, places, strict=True)
-        ]
-        bounds = bounds_of(np.array([count for count, _ in answers]))
-        if bounds[-1] != total:
-            raise DataError(
-                f"the loaders tell {bounds[-1]:,} positions of {total:,} vertices", do="load again"
-            )
-        sizes[name].positions = bounds
-        position = np.empty(len(owned[name].degrees[0]), np.int32)
-        for first, at, (_, rank) in zip(bounds, places, answers, strict=False):
-            position[at] = rank + np.int32(first)
-        out[name] = position
-    return out
+        ranks = _rank_ids(
+            plan, name, [_read_draws(feed, sizes[name].count) for feed in feeds], keep
+        )
+        for message, rank in zip(outbox, ranks, strict=True):
+            message += [np.array([sum(map(len, ranks))]), rank]
+    feeds = columns_by_sender((yield outbox))
+    return {
+        name: _place_ids(feeds, receivers[name], sizes[name], len(owned[name].degrees[0]))
+        for name in plan.types
+    }
+
+
+def _rank_ids(
+    plan: LoadingPlan, name: str, arrived: Sequence[Message], keep: ArrayKeeper
+) -> list[np.ndarray]:
+    """Sort ids of type `name` by their draws, and keep them and their degrees in this order. Return
+    the rank of each id, by the loader that has sent it: draws, indices and degrees have `arrived`.
+    """
+    draw, index, *degrees = _join_columns(arrived)
+    order = np.argsort(draw, kind="stable")  # ids with equal numbers came by index
+    keep(f"order.{name}", index[order].astype(np.int64))
+    for side, column in enumerate(degrees):
+        if plan.ends[side] == name:
+            keep(f"degrees.{side}", column[order])
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return np.split(rank, np.cumsum([len(columns[0]) for columns in arrived])[:-1])
+
+
+def _place_ids(
+    feeds: Sequence[MessageColumns], places: Sequence[np.ndarray], sizes: Sizes, count: int
+) -> np.ndarray:
+    """Return the positions (count,) of a loader's ids, those at places[i] from the ranks that
+    loader i tells. Note in `sizes` how many positions each loader has.
+    """
+    answers = [
+        _read_ranks(feed, sizes.count, len(at)) for feed, at in zip(feeds, places, strict=True)
+    ]
+    bounds = bounds_of(np.array([number for number, _ in answers]))
+    if bounds[-1] != sizes.count:
+        raise DataError(
+            f"the loaders tell {bounds[-1]:,} positions of {sizes.count:,} vertices",
+            do="load again",
+        )
+    sizes.positions = bounds
+    position = np.empty(count, np.int32)
+    for first, at, (_, rank) in zip(bounds, places, answers, strict=False):
+        position[at] = rank + np.int32(first)
+    return position
 
 
 def _read_draws(feed: MessageColumns, count: int) -> Message:

@@ -1,0 +1,34 @@
+"""The functions that checked UDFs call, and what their errors say."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from tux.stages.check import checks
+from tux.stages.check.explain import udf_error
+
+
+def store(item):
+    item.x = 1
+
+
+@pytest.mark.parametrize(
+    ("held", "given", "fits"), [((2, 3), (2, 3), True), ((2, 3), (3,), True), ((3,), (2, 3), False)]
+)
+def test_what_is_stored_into_a_part_has_no_more_axes(held, given, fits):
+    @njit
+    def compare(x, value):
+        checks.alike(x, value, 5)
+
+    if fits:
+        compare(np.zeros(held), np.ones(given))
+    else:
+        with pytest.raises(checks.UnlikeShapes):
+            compare(np.zeros(held), np.ones(given))
+
+
+def test_a_field_of_none_is_told_with_the_function():
+    error = udf_error(TypeError("expected float64, got None"), [store])
+    assert error.what.startswith("a name in UDF store is None")
+    error = udf_error(TypeError("expected float64, got a list"), [store])
+    assert error.what.startswith("UDF store has raised TypeError: expected float64, got a list")
