@@ -135,6 +135,7 @@ def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):
         "1,2,3\r\n4,5\r6,7\r\n7,8,9\r",
         '1,2,3\n"a\rb",2,5\nx,y,\n',
         "1,2,3\r\r\n4,5,6\nx,7\n8,9,1\r\r\n",
+        "1 2 1.5\n2  3\t\r\r\n2\n4 5\t6 \r\r\r\n",
     ],
 )
 def test_a_share_ends_lines_as_the_whole_does(folder, text):

@@ -76,3 +76,28 @@ def test_points_with_a_cell_more_than_names_are_refused(file):
 )
 def test_backslashes_and_names_of_rows_are_read(file, text):
     assert len(read_edges(file(text), ("user", "item"), {})) == 2
+
+
+@pytest.mark.parametrize("cut", [",", "::", " "])
+@pytest.mark.parametrize("kind", ["i4", "u1", "f4"])
+def test_a_number_in_hexadecimal_is_none_whatever_its_column_holds(file, cut, kind):
+    rows = [("1", "2", "3"), ("2", "3", "0x10"), ("0x4", "4", "5")]
+    path = file("".join(cut.join(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match="rating is '0x10', not a") as error:
+        read_edges(path, ("user", "item"), {"rating": kind})
+    assert error.value.where.endswith(":2")
+    edges = read_edges(path, ("user", "item"), {"rating": kind}, on_bad_row="skip")
+    assert edges.skipped == 1 and edges.ids["user"].values.tolist() == ["0x4", "1"]
+
+
+def test_an_index_in_hexadecimal_is_none(file):
+    with pytest.raises(DataError, match="0x1"):
+        read_edges(
+            file("%%MatrixMarket matrix coordinate real general\n2 2 1\n0x1 2 3\n"), PAGE, {}
+        )
+
+
+def test_blanks_before_a_long_row_of_cells_take_no_long_time(file):
+    path = file("1" + " " * 100_000 + "\u00b7\n2,3\n")
+    with pytest.raises(DataError):
+        read_edges(path, ("user", "item"), {})

@@ -36,7 +36,8 @@ from tux.io.source.text import (
 TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[{}\[\]():,]|[^\s'\"{}\[\]():,]+", re.DOTALL
 )
-DATA = re.compile(r"([^\s,;{}]+)[ \t]*[\s,;][ \t]*([^\s,;{}]+)[ \t]*[\s,;][ \t]*(\{.*\})")
+CUTS = r"(?:[ \t]++(?:[^\S \t]|[,;])?|[^\S \t]|[,;])[ \t]*+"
+DATA = re.compile(rf"([^\s,;{{}}]++){CUTS}([^\s,;{{}}]++){CUTS}(\{{.*\}})")
 """A line of networkx: source, target, and the dict of the edge's data."""
 CUT = "\x1f"  # str.split takes it for a blank, so that no id has it
 

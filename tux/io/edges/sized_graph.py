@@ -17,6 +17,7 @@ from tux.base.errors import DataError
 from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.precision import coarse_notes
+from tux.io.source.table_text import HEXADECIMAL
 from tux.io.source.text import NO_ROW
 
 
@@ -113,6 +114,8 @@ class EntryLines:
         if not text.strip():
             return
         try:
+            if HEXADECIMAL.search(text):
+                raise arrow.UnreadableText("Arrow reads such numbers as integers")
             table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
             ends = (table.column(at).to_numpy() for at in range(2))
             if count not in (None, table.num_rows) or not all(

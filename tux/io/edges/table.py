@@ -134,7 +134,7 @@ class _EdgeText(TableText):
     """A table of text of edges."""
 
     def __init__(self, bad: BadRows, layout: TextLayout, wanted: WantedColumns) -> None:
-        super().__init__(bad, layout)
+        super().__init__(bad, layout, wanted.kinds)
         self.wanted, self.pieces = wanted, arrow.Pieces(wanted.kinds)
 
     def append(self, text: bytes, block: bytes, number: int, kept: np.ndarray | None = None) -> int:

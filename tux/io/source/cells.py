@@ -20,6 +20,7 @@ MAX_QUOTED_LINE = (
 )  # characters of a line, beyond which quotes between blanks are not looked for
 BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')  # cut by blanks; quoted, or not
 ADDRESSES = re.compile(r"\S\s+\w+://")  # one behind a blank, and what stands before it
+RETURNS = re.compile(rb"(?<!\r)\r++\n")
 APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
 
 
@@ -62,6 +63,7 @@ class TextLayout(NamedTuple):
         """
         if self.separator == BLANKS:
             text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+            text = RETURNS.sub(b"\n", text) if b"\r\n" in text else text
             while b"  " in text:
                 text = text.replace(b"  ", b" ")
             return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")

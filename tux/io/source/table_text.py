@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tux.base.text import plural
 from tux.io.source.cells import TextLayout, split_line
 from tux.io.source.text import ADVICE, EMPTY, NOT_UTF_8, SMALL, BadRows
 
+HEXADECIMAL = re.compile(rb"0[xX]")
 QUOTED = re.compile(r'"[^"]*"')
 BYTES = re.compile(r"[\udc80-\udcff]")  # bytes that are not UTF-8, decoded by "surrogateescape"
 
@@ -29,8 +30,12 @@ class TableText:
     which cells are faults (`cell_fault`).
     """
 
-    def __init__(self, bad: BadRows, layout: TextLayout) -> None:
+    def __init__(
+        self, bad: BadRows, layout: TextLayout, kinds: Iterable[np.dtype | None] = ()
+    ) -> None:
+        """`kinds`: the types of columns of numbers."""
         self.bad, self.layout = bad, layout
+        self.has_integers = any(kind is not None and kind.kind in "iu" for kind in kinds)
         self.rows = 0  # so far, bad ones too
 
     def append(self, text: bytes, block: bytes, number: int, kept: np.ndarray | None = None) -> int:
@@ -55,6 +60,8 @@ class TableText:
         if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
             return
         try:
+            if self.has_integers and HEXADECIMAL.search(text):
+                raise arrow.UnreadableText("Arrow reads such numbers as integers, not as floats")
             self.rows += self.append(text, block, number)
         except arrow.UnreadableText:
             half = block.find(b"\n", len(block) // 2) + 1

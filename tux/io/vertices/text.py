@@ -126,7 +126,7 @@ class _VertexText(TableText):
     """A table of text of vertices."""
 
     def __init__(self, bad: BadRows, layout: TextLayout, kinds: Kinds) -> None:
-        super().__init__(bad, layout)
+        super().__init__(bad, layout, kinds.values())
         self.kinds, self.pieces = kinds, arrow.Pieces([*kinds.values()])
         self.lines: list[np.ndarray] = []
 
