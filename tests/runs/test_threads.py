@@ -59,7 +59,7 @@ def test_stages_on_one_thread_are_told_once():
     assert thread_lines(threads=2) == [
         f"Exchange(pull) runs on one thread: `pull` ({place}) changes src.x, which is read or "
         "changed by way of dst",
-        "MiniBatch(Exchange(push)) runs on one thread: blocks run one after the other",
+        "MiniBatch(ForEach(dst, push)) runs on one thread: blocks run one after the other",
     ]
     assert thread_lines(threads=1) == thread_lines(threads=2, jit=False) == []
 
