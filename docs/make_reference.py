@@ -40,7 +40,10 @@ SECTIONS = {
         *("argmin", "argmax"),
         *("constant", "uniform", "normal"),
     ),
-    "Small matrices in functions on rows": ("packed_add", "packed_solve"),
+    "Vectors and small matrices in functions on rows": (
+        *("dot", "axpy", "norm2", "dots"),
+        *("packed_add", "packed_solve"),
+    ),
     "Stages": (
         *("MiniBatch", "Exchange", "ForEach", "Apply", "GlobalSync"),
         *("Repeat", "Barrier", "Generate", "Score"),

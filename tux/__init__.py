@@ -90,6 +90,10 @@ if TYPE_CHECKING:
     from tux.program.vertex_params import vertex_param as vertex_param
     from tux.rows.packed import packed_add as packed_add
     from tux.rows.packed import packed_solve as packed_solve
+    from tux.rows.vectors import axpy as axpy
+    from tux.rows.vectors import dot as dot
+    from tux.rows.vectors import dots as dots
+    from tux.rows.vectors import norm2 as norm2
     from tux.runs.verify import Verified as Verified
     from tux.stages import Add as Add
     from tux.stages import Apply as Apply
@@ -183,6 +187,7 @@ _NAMES = {
     ),
     "tux.program.vertex_params": ("vertex_param",),
     "tux.rows.packed": ("packed_add", "packed_solve"),
+    "tux.rows.vectors": ("axpy", "dot", "dots", "norm2"),
     "tux.runs.verify": ("Verified",),
     "tux.options.watcher": ("Watcher",),
     "tux.stages": (

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from tux.rows.vectors import meaning_in_udf
+
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
 """Types of values that take no rows."""
 
@@ -32,7 +34,7 @@ def attributes(udf: Any) -> frozenset[str] | None:
     seen: set[int] = set()
     pending = [udf]
     while pending:
-        thing = pending.pop()
+        thing = meaning_in_udf(pending.pop())
         function = thing.py_func if isinstance(thing, Dispatcher) else thing
         if id(function) in seen or isinstance(function, _VALUES) or _is_library(function):
             continue

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tux.rows.vectors import meaning_in_udf
 from tux.stages.analysis.effect_values import (
     DEEPEST,
     NUMBERS,
@@ -348,7 +349,7 @@ class Expressions:
     def _call_of(
         self, thing: Any, given: list[Value], named: dict[str, Value], node: ast.Call
     ) -> Value:
-        values = (*given, *named.values())
+        values, thing = (*given, *named.values()), meaning_in_udf(thing)
         if isinstance(thing, types.FunctionType) and (env := _bind_arguments(thing, given, named)):
             returned = self._call(thing, env)
             if returned is not None:

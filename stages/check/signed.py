@@ -14,15 +14,12 @@ Other operators take unsigned numbers as Python does. No machine has a larger si
 from __future__ import annotations
 
 import ast
-import types as python_types
 from typing import Any
 
 import numpy as np
 from numba.core import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import lower_builtin, type_callable
-
-from tux.stages.analysis.udf_source import compile_like, definition
 
 _SIGNED = "_tux_signed"
 
@@ -63,20 +60,11 @@ def has_unsigned(arguments: Any) -> bool:
     )
 
 
-def sign_differences(function: python_types.FunctionType) -> python_types.CodeType | None:
-    """Return the code of a function with signed differences; None where it has none, or its source
-    is not to be had.
-    """
-    found = definition(function.__code__)
-    if found is None:
-        return None
+def sign_differences(found: ast.FunctionDef) -> bool:
+    """Rewrite the differences of a function; return whether there was any."""
     differences = Differences()
     differences.visit(found)
-    return (
-        compile_like(ast.fix_missing_locations(found), function.__code__)
-        if differences.any
-        else None
-    )
+    return differences.any
 
 
 class Differences(ast.NodeTransformer):

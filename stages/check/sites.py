@@ -10,6 +10,7 @@ from functools import partial
 from tux.stages.analysis.udf_source import compile_like, definition
 from tux.stages.check.rewrite import Rewriter
 from tux.stages.check.signed import Differences
+from tux.stages.kernel import arithmetic
 from tux.stages.kernel.written import Origin, origin
 
 
@@ -39,6 +40,7 @@ class Sites:
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
     ticks: bool = False  # True: each iteration of a loop calls _tux_tick()
     signed: bool = False  # True: differences of unsigned numbers are rewritten, too
+    single: bool = False  # True: literals and whole numbers meet float32
 
     def add(self, where: str, text: str, made_for: Origin | None = None) -> int:
         """Add a site and return its number."""
@@ -62,7 +64,7 @@ class Sites:
         Rewriter(add, code.co_filename, found, ticks=self.ticks).visit(found)
         if self.signed:
             Differences().visit(found)
-        ast.fix_missing_locations(found)
+        arithmetic.rewrite(found, function, single=self.single)
         if not self.ticks:
             self.sources.append(ast.unparse(found))
         return compile_like(found, code)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tux.base.cache import cache_errors, cache_folder
@@ -30,10 +31,13 @@ from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
+from tux.rows.vectors import dot, meaning_in_udf
+from tux.stages.analysis.udf_source import compile_like, definition
 from tux.stages.check import checks, signed
 from tux.stages.check.explain import compile_error, failed_check_error, program_errors
 from tux.stages.check.signed import has_unsigned
 from tux.stages.check.sites import Sites
+from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint, global_loads
 
@@ -87,6 +91,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "parameters": plain_parameters,
 }
 _STREAM = {True: (compiled_stream, compiled_seed_stream), False: (Stream, seed_stream)}
+_NAMED = checks.FUNCTIONS | signed.FUNCTIONS | arithmetic.FUNCTIONS
 _TURNS: dict[bool, Any] = {True: turns, False: turns.PlainTurns}
 
 
@@ -97,9 +102,10 @@ def build(
     *,
     jit: bool,
     check: bool = False,
+    single: bool = False,
 ) -> Kernel:
     """Return the function `kernel` that `source` defines, ready to be called with arguments of the
-    types of `args`.
+    types of `args`. `single`: the program's precision is float32.
 
     Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
@@ -107,15 +113,15 @@ def build(
     """
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        kernel = _build_kernel(source, injected, args, None, jit=jit)
+        kernel = _build_kernel(source, injected, args, None, jit=jit, single=single)
         return kernel if jit else _with_program_errors(kernel, udfs)
-    sites = Sites(signed=has_unsigned(args))
+    sites = Sites(signed=has_unsigned(args), single=single)
     try:
-        kernel = _build_kernel(source, injected, args, sites, jit=jit)
+        kernel = _build_kernel(source, injected, args, sites, jit=jit, single=single)
     # numba's own checks then, and its reasons in terms of the source as it was written
     except ProgramError:
         sites = Sites(rewrites=False)
-        kernel = _build_kernel(source, injected, args, sites, jit=jit)
+        kernel = _build_kernel(source, injected, args, sites, jit=jit, single=single)
 
     def run_checked(*arguments: Any) -> None:
         try:
@@ -143,6 +149,7 @@ def _build_kernel(
     sites: Sites | None,
     *,
     jit: bool,
+    single: bool,
 ) -> Kernel:
     """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
     Find it in this process or in the cache folder if it was compiled before.
@@ -151,10 +158,12 @@ def _build_kernel(
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
-    scope = _scope(injected, sites, checks.FUNCTIONS | signed.FUNCTIONS, jit=jit, unsigned=unsigned)
+    scope = _scope(injected, sites, _NAMED, jit=jit, unsigned=unsigned, single=single)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
     if unsigned:
         parts.append(inspect.getsource(signed))
+    if single:
+        parts.append(inspect.getsource(arithmetic))
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
     name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
@@ -184,7 +193,7 @@ def plain(
     """Return the kernel as plain Python, of checked UDFs that call the functions `named`; its own
     loops call `tick` at each iteration.
     """
-    scope = _scope(injected, Sites(ticks=True), named, jit=False)
+    scope = _scope(injected, Sites(ticks=True), _NAMED | named, jit=False)
     scope["range"] = lambda *bounds: _tick_each(range(*bounds), tick)
     exec(compile(source, "<kernel>", "exec"), scope)
     return scope["kernel"]  # type: ignore[no-any-return]
@@ -203,15 +212,14 @@ def _scope(
     *,
     jit: bool,
     unsigned: bool = False,
+    single: bool = False,
 ) -> dict[str, Any]:
     """Return the globals of a kernel's module; `named` are the functions that rewritten UDFs call.
-    `unsigned`: whether there are unsigned numbers.
+    `unsigned`: whether there are unsigned numbers; `single`: of the program's precision.
     """
-    copies = Copies(sites, named, jit=jit, unsigned=unsigned)
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned, single=single)
     scope: dict[str, Any] = {
-        n: copies.of(i.spec[0]) if jit or sites or unsigned else i.spec[0]
-        for n, i in injected.items()
-        if i.kind == "udf"
+        n: copies.of(i.spec[0]) for n, i in injected.items() if i.kind == "udf"
     }
     for n, (kind, spec) in injected.items():
         if kind in _COMPILED:
@@ -224,14 +232,21 @@ def _scope(
 
 class Copies:
     """Copies of UDFs, and of the plain functions that they read or close over: compiled by numba
-    and inlined, with checks at `sites`, or both; `unsigned`: with signed differences. `named`: the
-    functions that checks call, by name.
+    and inlined, with checks at `sites`, or both; `unsigned`: with signed differences; `single`:
+    literals and whole numbers meet float32. `named`: the functions that rewritten UDFs call.
     """
 
     def __init__(
-        self, sites: Sites | None, named: dict[str, Any], *, jit: bool, unsigned: bool
+        self,
+        sites: Sites | None,
+        named: dict[str, Any],
+        *,
+        jit: bool,
+        unsigned: bool = False,
+        single: bool = False,
     ) -> None:
-        self.sites, self.named, self.jit, self.unsigned = sites, named, jit, unsigned
+        self.sites, self.named, self.jit = sites, named, jit
+        self.unsigned, self.single = unsigned, single
         # for sources that are not to be had
         self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
         self._made: dict[Any, Any] = {}
@@ -243,9 +258,31 @@ class Copies:
     def _rewrite(self, function: types.FunctionType) -> types.CodeType | None:
         if self.sites:
             return self.sites.rewrite(function)
-        return signed.sign_differences(function) if self.unsigned else None
+        code = function.__code__
+        if not (self.unsigned or self.single or arithmetic.has_products(code)):
+            return None
+        found = definition(code)
+        if found is None:
+            if self.single:
+                raise ProgramError(
+                    f"precision is {arithmetic.PRECISION!r}, and the text of {function.__name__} "
+                    "cannot be read",
+                    where=place(function),
+                    do="write it with `def` in a file, or remove `precision`",
+                )
+            return None
+        changed = self.unsigned and signed.sign_differences(found)
+        changed |= arithmetic.rewrite(found, function, single=self.single)
+        return compile_like(found, code) if changed else None
+
+    def _values(self, defaults: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """Return the values of parameters that are left out."""
+        if not self.single or defaults is None:
+            return defaults
+        return tuple(np.float32(v) if type(v) is float else v for v in defaults)
 
     def _copy(self, found: Any, udf: Any) -> Any:
+        found = meaning_in_udf(found)
         # by a decorator of the user's
         compiled = self.sites is not None and isinstance(found, Dispatcher)
         function = found.py_func if compiled else found
@@ -259,7 +296,12 @@ class Copies:
             code = self._rewrite(function) or function.__code__
             names = global_loads(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
-            scope |= {n: v for n, v in self.named.items() if n in names}
+            # what is declared to numba stays as it is; `dot` is a function like the user's
+            scope |= {
+                n: self._copy(v, udf) if v is dot else v
+                for n, v in self.named.items()
+                if n in names
+            }
             scope["__builtins__"] = __builtins__
             cells = dict(
                 zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -268,7 +310,7 @@ class Copies:
                 types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars
             )
             copy = types.FunctionType(
-                code, scope, function.__name__, function.__defaults__, closure
+                code, scope, function.__name__, self._values(function.__defaults__), closure
             )
             copy.__kwdefaults__ = function.__kwdefaults__
             self._made[function] = (

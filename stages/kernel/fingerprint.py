@@ -28,15 +28,16 @@ import tux.rows.rng
 import tux.rows.row
 import tux.rows.stores
 import tux.rows.turns
+import tux.rows.vectors
 
 
 @cache
 def engine() -> bytes:
     """Return the text of the engine's own part of every kernel: rows, slices of edges, values with
-    keys, random streams, turns, stores that are kept.
+    keys, random streams, turns, stores that are kept, and vectors.
     """
     own = tux.rows
-    rows = (own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores)
+    rows = (own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores, own.vectors)
     return b"".join(Path(str(module.__file__)).read_bytes() for module in rows)
 
 

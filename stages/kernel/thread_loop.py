@@ -13,6 +13,7 @@ from tux.rows.table import RowTable
 from tux.rows.turns import HI, LO
 from tux.stages.check.sample import SampledKernel
 from tux.stages.check.stage_indices import StageIndices
+from tux.stages.kernel.arithmetic import PRECISION
 from tux.stages.kernel.compile import InjectedGlobal, Kernel, build
 
 
@@ -53,11 +54,12 @@ def compile_kernel(
     context that its UDFs see.
     """
     body = "\n".join(f"    {line}" for line in lines)
+    how = {"single": partition.program.precision == PRECISION}
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
     with partition.timing("compile"):
-        kernel = build(source, injected, examples, jit=partition.jit, check=partition.check)
+        kernel = build(source, injected, examples, jit=partition.jit, check=partition.check, **how)
     if partition.check or not partition.jit:
         return kernel
-    checked = partial(build, source, injected, examples, jit=True, check=True)
+    checked = partial(build, source, injected, examples, jit=True, check=True, **how)
     udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
     return SampledKernel(kernel, checked, source, injected, StageIndices(partition, udfs, tau))

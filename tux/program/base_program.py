@@ -35,6 +35,11 @@ class BaseProgram:
     "path", the values of each epoch, or "optimum", only where they lead.
     """
 
+    precision: str = ""
+    """"f4": literals, whole numbers and parameters meet float32 in UDFs, as in
+    `tux.stages.kernel.arithmetic`; "": as numpy's scalars do, so a literal is float64.
+    """
+
     input: Input = Graph()
     """The input that it reads: edges, unless it names another of `tux.program.input`."""
 
@@ -52,14 +57,14 @@ class BaseProgram:
 
 
 def scalars(program: BaseProgram) -> dict[str, Any]:
-    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
-    declared otherwise.
+    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are of the program's
+    precision unless declared otherwise.
     """
     out: dict[str, Any] = {}
     for name, declared in program.params.items():
         chosen = program.parameters[name]
         if declared.type is float:
-            out[name] = np.dtype(declared.dtype or "f8").type(chosen)
+            out[name] = np.dtype(declared.dtype or program.precision or "f8").type(chosen)
         elif declared.type is not str:
             out[name] = chosen
     return out

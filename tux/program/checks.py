@@ -31,7 +31,9 @@ RESERVED = {
 """Names that mean something in vertex functions; no type may have such a name."""
 AGREE = ("path", "optimum")
 """The values that `Program.agree` may have."""
-CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "input", "report")
+PRECISIONS = ("", "f4")
+"""The values that `Program.precision` may have."""
+CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "precision", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
@@ -156,11 +158,13 @@ def check_members(cls: type[BaseProgram], base: type[BaseProgram]) -> None:
     input or report. `base` is Program.
     """
     for name, member in vars(cls).items():
-        if name in ("epochs", "monitor", "keeps_best", "agree"):
+        if name in ("epochs", "monitor", "keeps_best", "agree", "precision"):
             what, kind = f"{cls.__name__}.{name} is {member!r}", type(getattr(base, name))
             do = "" if type(member) is kind else f"give it a value of type {kind.__name__}"
             if name == "agree" and member not in AGREE:
                 do = f"it may be {' or '.join(map(repr, AGREE))}"
+            if name == "precision" and member not in PRECISIONS:
+                do = f"it may be {' or '.join(map(repr, PRECISIONS))}"
             if do:
                 raise ProgramError(what, where=place_of_member(cls, name), do=do)
         for companion, kind in (("input", Input), ("report", Report)):
