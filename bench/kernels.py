@@ -23,6 +23,8 @@ from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.graph.layout import tile_order
 from tux.graph.local import LocalGraph
+from tux.program.program import stages_of
+from tux.program.stage import Cluster
 from tux.rows.table import allocate_aligned
 from tux.stages import Exchange
 from tux.stages.kernel.compile import OPTIONS
@@ -115,7 +117,7 @@ def compare(rank: int, count: int) -> tuple[float, float]:
             0,
         ),
     )
-    worker.run(worker.prepare(program.setup()))
+    worker.run(worker.prepare(stages_of(program, "setup", Cluster())))
     exchange = Exchange(sgd, over="item").prepare(worker)
     layout = exchange.walk.layout
     worker.tau.epoch = 1  # the first epoch is the one that leaves most dimensions out

@@ -33,8 +33,8 @@ SECTIONS = {
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": (
-        *("value", "shared", "delta", "total", "metric", "reduction"),
-        *("master", "mirror", "data"),
+        *("value", "shared", "delta", "total", "metric", "mean_of"),
+        *("reduction", "master", "mirror", "data"),
     ),
     "How fields are combined, and how they begin": (
         *("argmin", "argmax"),
@@ -55,6 +55,7 @@ SECTIONS = {
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
     "What hooks get": ("Cluster", "EdgeData", "class_names", "points", "vertex_labels"),
+    "Metrics of held-out data": ("metrics",),
     "Cutting graphs": ("partition",),
     "Errors": (
         *("TuxError", "UsageError", "ProgramError", "DataError", "DiskError"),

@@ -21,7 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-from tux.apps.mf.mf import MF, finish, renorm, sgd
+from tux.apps.mf.mf import MF, count_epoch, renorm, sgd
 from tux.clock.steps import Step
 from tux.program.stage import Stage
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
@@ -137,11 +137,11 @@ class WatchedMF(MF):
             edges=self.batch_size,
             order="rotated",
         )
-        return [batch, Apply("user", renorm), GlobalSync(finish)]
+        return [batch, Apply("user", renorm), GlobalSync(count_epoch)]
 
-    def evaluate(self, cluster):
-        """Return the evaluation of MF, with a moment before it."""
-        return [MomentStage("evaluation"), *super().evaluate(cluster)]
+    def evaluate(self):
+        """Return a moment before the evaluation of MF."""
+        return [MomentStage("evaluation")]
 
 
 watch_files()

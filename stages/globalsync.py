@@ -23,6 +23,7 @@ from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
 from tux.stages.check.explain import program_errors
+from tux.stages.formulas import write_formulas
 from tux.stages.kernel.bind import Udf, call, parameters, udf_names
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import indent_lines
@@ -40,16 +41,19 @@ class GlobalSync(CallingStage):
         for each master vertex v of the aggregate's type: aggregate(v, tau, p)
         combine the totals of all workers
         # on the special worker, once
+        compute the numbers of tau whose formulas have all their totals by now
         f(tau, p)
         clear the totals; send tau back to all workers
 
     `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as
     `over`. `f` runs once a clock on one row, so it is never compiled: it may use all of Python and
-    numpy. Without `f` totals stay where they are, and only changes are sent.
+    numpy. Without `f`, the totals of formulas alone are cleared; others stay where they are.
 
-    `takes`: the totals that `f` takes and that are cleared behind it; None: all.
+    `computes`: the numbers with formulas. `takes`: the totals that it takes, which are cleared
+    behind it; None: all.
     """
 
+    computes: tuple[str, ...] = ()
     takes: tuple[str, ...] | None = None
 
     def __init__(self, f: Udf | None = None, aggregate: Udf | None = None, over: str = "") -> None:
@@ -78,22 +82,25 @@ class GlobalSync(CallingStage):
         )
 
     def bind_function(self, partition: Partition, tau: RowTable) -> Callable[[], None] | None:
-        """Return `f` as a function without parameters, bound to the context and the parameters of
-        the program. They are passed by name, as to any UDF; `f` is not compiled.
+        """Return the formulas and `f` as a function without parameters, bound to the context and
+        the parameters of the program. They are passed by name, as to any UDF; `f` is not compiled.
         """
-        f = self.f
-        if f is None:
+        f, formulas = self.f, write_formulas(partition.program, self.computes, self.label)
+        if f is None and formulas is None:
             return None
-        call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         spec, arrays = tau.visible_fields("sync")
         numbers = partition.parameters | {WORKERS: partition.workers}
         values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
         values["tau"] = plain_row(spec)(arrays, 0)
-        arguments = [values[name] for name in parameters(f, self.label)]
+        if f is not None:
+            call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        functions = [each for each in (formulas, f) if each is not None]
+        bound = [(each, [values[n] for n in parameters(each, self.label)]) for each in functions]
 
         def run() -> None:
-            with program_errors([f]):
-                f(*arguments)
+            with program_errors(functions):
+                for function, arguments in bound:
+                    function(*arguments)
 
         return run
 
@@ -122,10 +129,10 @@ class GlobalSync(CallingStage):
     def totals_after(
         self, program: BaseProgram, before: dict[str, TotalAddition], role: str = ""
     ) -> dict[str, TotalAddition]:
-        """Return the totals that wait for a GlobalSync behind this one: with `f`, those that it
-        does not take.
+        """Return the totals that wait for a GlobalSync behind this one: with `f` or formulas, those
+        that it does not take.
         """
-        if self.f is None:
+        if self.f is None and not self.computes:
             return super().totals_after(program, before, role)
         if self.takes is None:
             return {}

@@ -34,7 +34,7 @@ from tux.base.errors import ProgramError
 from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.program.base_program import BaseProgram
-from tux.program.fields import Reduction
+from tux.program.computed import Reduction
 from tux.program.stage import Batch, Stage, TotalAddition
 from tux.stages.analysis.calls import Call
 from tux.stages.analysis.operands import Operand, field, scalar, split
@@ -243,13 +243,14 @@ class RowOperator(GlobalSync):
     def _total(self, program: BaseProgram) -> str:
         """Return the name of the total of tau that gathers `into`."""
         fields = program.context.fields
-        if not isinstance(fields.get(self.into), Reduction):
+        declared = fields.get(self.into)
+        if not isinstance(declared, Reduction):
             is_other = isinstance(self.into, str) and self.into in fields
             what = f"tau.{self.into} is no reduction" if is_other else f"tau has no {self.into!r}"
             raise ProgramError(
                 f"{self.label}: {what}", do=f"declare it: tau = Context({self.into}=reduction())"
             )
-        return Reduction.total_of(self.into)
+        return declared.place(self.into, "total")
 
     def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Prepare the GlobalSync that it stands for."""

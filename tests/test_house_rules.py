@@ -176,7 +176,7 @@ def package(name):
     the command line.
     """
     top, second, *_ = name.split("/")
-    faces = {"__init__.py": "program", "__main__.py": "cli"}
+    faces = {"__init__.py": "program", "__main__.py": "cli", "metrics.py": "stages"}
     return faces.get(second, second) if top == "tux" else top
 
 

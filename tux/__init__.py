@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tux import metrics as metrics
     from tux import partition as partition
     from tux.api.labels import vertex_labels as vertex_labels
     from tux.api.loading import load as load
@@ -59,14 +60,13 @@ if TYPE_CHECKING:
     from tux.estimators import MatrixFactorization as MatrixFactorization
     from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
     from tux.options.watcher import Watcher as Watcher
+    from tux.program.computed import reduction as reduction
     from tux.program.fields import argmax as argmax
     from tux.program.fields import argmin as argmin
     from tux.program.fields import data as data
     from tux.program.fields import delta as delta
     from tux.program.fields import master as master
-    from tux.program.fields import metric as metric
     from tux.program.fields import mirror as mirror
-    from tux.program.fields import reduction as reduction
     from tux.program.fields import shared as shared
     from tux.program.fields import total as total
     from tux.program.fields import value as value
@@ -116,6 +116,8 @@ if TYPE_CHECKING:
     from tux.stages import Sub as Sub
     from tux.stages import Sum as Sum
     from tux.stages import Zip as Zip
+    from tux.stages.computed import mean_of as mean_of
+    from tux.stages.computed import metric as metric
 
 
 __version__: str
@@ -154,15 +156,14 @@ _NAMES = {
         "normal",
         "uniform",
     ),
+    "tux.program.computed": ("reduction",),
     "tux.program.fields": (
         "argmax",
         "argmin",
         "data",
         "delta",
         "master",
-        "metric",
         "mirror",
-        "reduction",
         "shared",
         "total",
         "value",
@@ -190,6 +191,7 @@ _NAMES = {
     "tux.rows.vectors": ("axpy", "dot", "dots", "norm2"),
     "tux.runs.verify": ("Verified",),
     "tux.options.watcher": ("Watcher",),
+    "tux.stages.computed": ("mean_of", "metric"),
     "tux.stages": (
         "Add",
         "Apply",
@@ -214,8 +216,8 @@ _NAMES = {
         "Zip",
     ),
 }
-_PACKAGES = ("partition",)
-"""Public names that are packages."""
+_MODULE_NAMES = ("metrics", "partition")
+"""Public names that are modules."""
 
 _ESTIMATORS = {
     "tux.estimators": (
@@ -233,7 +235,7 @@ _ESTIMATORS = {
 """Public names that need scikit-learn."""
 
 _MODULES = {name: module for module, names in (_NAMES | _ESTIMATORS).items() for name in names} | {
-    name: f"tux.{name}" for name in _PACKAGES
+    name: f"tux.{name}" for name in _MODULE_NAMES
 }
 
 # without the estimators: who writes a program with `from tux import *` needs no scikit-learn, whose
@@ -252,7 +254,7 @@ def __getattr__(name: str) -> Any:
 
     with hold_ctrl_c():  # what is half imported would fail in the next cell of a notebook
         module = import_module(_MODULES[name])
-    found = globals()[name] = module if name in _PACKAGES else getattr(module, name)
+    found = globals()[name] = module if name in _MODULE_NAMES else getattr(module, name)
     return found
 
 

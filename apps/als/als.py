@@ -6,12 +6,13 @@ from tux.apps.als import conjugate, normal
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
-from tux.program.fields import data, delta, master, metric, shared, total, value
+from tux.program.fields import data, delta, master, shared, total, value
 from tux.program.input import Ratings
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
+from tux.stages.computed import metric
 
 
 def gram_shape(p):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tux.apps.blockpg.span import ALL, KEPT, SHARES
-from tux.program.fields import metric, total, value
+from tux.program.fields import total, value
+from tux.stages.computed import metric
 
 _METRICS = {
     name: metric() for name in ("objective", "nonzeros", "change", "penalty_l1", "undone_passes")

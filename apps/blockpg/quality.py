@@ -15,8 +15,9 @@ import math
 import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
-from tux.program.fields import metric, total, value
+from tux.program.fields import total, value
 from tux.stages import Apply, Exchange, ForEach, GlobalSync
+from tux.stages.computed import metric
 
 _TESTS = ("test_logloss", "test_accuracy", "test_auc")
 JUDGED = {name: metric() for name in ("duality_gap", *_TESTS)} | {

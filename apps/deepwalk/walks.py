@@ -14,11 +14,12 @@ from tux.apps.deepwalk.walking import WalkInput, WalkProgram, choose_step
 from tux.arrays.arrow import CodedColumn, parquet_writer
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
-from tux.program.fields import metric, total
+from tux.program.fields import total
 from tux.program.params import param
 from tux.program.report import Report
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Generate, GlobalSync, MiniBatch
+from tux.stages.computed import metric
 
 AT_ONCE = 1 << 20  # vertices on the walks of a block
 

@@ -18,11 +18,12 @@ from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED, prediction, probability, quality_stages
 from tux.apps.gbdt.trees import TreeReport
-from tux.program.fields import data, delta, metric, mirror, value
+from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Exchange, ForEach, GlobalSync, Repeat, Score
+from tux.stages.computed import metric
 
 
 class GBDT(Program):

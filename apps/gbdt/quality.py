@@ -9,8 +9,9 @@ import math
 import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
-from tux.program.fields import metric, total
+from tux.program.fields import total
 from tux.stages import Exchange, ForEach, GlobalSync
+from tux.stages.computed import metric
 
 _TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
 JUDGED = {

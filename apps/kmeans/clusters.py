@@ -8,9 +8,10 @@ import math
 
 from tux.apps.kmeans.report import ClusterReport
 from tux.apps.kmeans.start import trials
-from tux.program.fields import argmax, metric, total, value
+from tux.program.fields import argmax, total, value
 from tux.program.params import param
 from tux.program.program import Program
+from tux.stages.computed import metric
 
 
 def sample_fields(field, kept, passing):

@@ -14,7 +14,8 @@ import math
 import numpy as np
 
 from tux.apps.lda.priors import PRIORS, follow_alpha
-from tux.program.fields import metric, total, value
+from tux.program.fields import total, value
+from tux.stages.computed import metric
 
 _TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
 _METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}

@@ -20,15 +20,15 @@ from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
-from tux.apps.linear.start import beginning
 from tux.apps.linear.updates import UPDATES
 from tux.apps.linear.weights import LinearReport
-from tux.program.fields import data, metric, mirror, total, value
+from tux.program.fields import data, mirror, total, value
 from tux.program.input import class_names
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Barrier, ForEach, GlobalSync, Score
+from tux.stages.computed import metric
 
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
@@ -126,7 +126,7 @@ class Linear(Program):
     def setup(self):
         begun = SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])
         of = LOSSES[self.loss].wide or start
-        begin = GlobalSync(beginning(self)), Barrier(), ForEach("sample", of.centre)
+        begin = GlobalSync(start.beginning(self)), Barrier(), ForEach("sample", of.centre)
         return [ForEach("sample", of.weigh), *begin, *begun]
 
     def stages(self):

@@ -20,8 +20,9 @@ from tux.apps.blockpg.weights import path
 from tux.apps.linear.quality import MEAN_LOSS
 from tux.apps.linear.wolfe import start_search
 from tux.base.errors import UsageError
-from tux.program.fields import metric, total, value
+from tux.program.fields import total, value
 from tux.stages import GlobalSync
+from tux.stages.computed import metric
 
 MEASURES = ("objective", "norm_w", *MEAN_LOSS.values(), "test_rmse", "test_accuracy", "test_auc")
 PATH: dict[str, Any] = {

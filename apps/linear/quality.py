@@ -9,8 +9,9 @@ import math
 from tux.apps.blockpg.quality import margin
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.apps.linear import class_quality
-from tux.program.fields import metric, total
+from tux.program.fields import total
 from tux.stages import Exchange, GlobalSync
+from tux.stages.computed import metric
 
 MEAN_LOSS = {True: "test_logloss", False: "test_loss"}
 """What the mean loss of held-out samples is called, if it is logistic, and else."""

@@ -8,8 +8,8 @@ import builtins
 import linecache
 import types
 import zlib
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Origin(NamedTuple):
@@ -37,10 +37,15 @@ def origin(file: str) -> Origin | None:
 
 
 def write_udf(
-    name: str, made_for: Origin, parameters: Sequence[str], lines: Sequence[str]
+    name: str,
+    made_for: Origin,
+    parameters: Sequence[str],
+    lines: Sequence[str],
+    scope: Mapping[str, Any] | None = None,
 ) -> types.FunctionType:
-    """Write the function ``def name(*parameters)`` with the body `lines`. In messages, the stage
-    and its place stand for the function.
+    """Write the function ``def name(*parameters)`` with the body `lines`, in which the names in
+    `scope` stand for what they are mapped to. In messages, the stage and its place stand for the
+    function.
 
     The source is kept where `linecache` finds it, so the function is analysed, checked and compiled
     as one that stands in a file. The same text of the same stage has the same name there, and other
@@ -53,4 +58,4 @@ def write_udf(
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = compile(source, file, "exec", dont_inherit=True)
     code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
-    return types.FunctionType(code, {"__builtins__": builtins}, name)
+    return types.FunctionType(code, {"__builtins__": builtins, **(scope or {})}, name)

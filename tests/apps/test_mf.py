@@ -15,6 +15,8 @@ from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
+from tux.program.program import stages_of
+from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, Score
 from tux.synthetic.ratings import ratings
 
@@ -48,8 +50,6 @@ def context(**given):
     return SimpleNamespace(
         **{
             "n": 0,
-            "sum": 0.0,
-            "squares": 0.0,
             "sse": 0.0,
             "norms": 0.0,
             "mean": 3.5,
@@ -64,24 +64,13 @@ def parameters(rank=6, warm=2, step=0.1, reg=0.05):
     return SimpleNamespace(rank=rank, warm=warm, learning_rate=step, reg=reg)
 
 
-def test_count_and_moments():
-    tau, values = context(), [1.0, 4.0, 4.5]
-    for x in values:
-        mf.count(rating(x), tau)
-    mf.moments(tau)
-    n, mean, std = oracle.moments(values)
-    assert tau.n == n and tau.mean == pytest.approx(mean) and tau.root == pytest.approx(std**0.5)
-
-
 @pytest.mark.parametrize(
     ("values", "unit"), [([2, 2], 0.4), ([-5] * 3, 1), ([100, 101], 20.1), ([0, 0], 1), ([0, 4], 2)]
 )
 def test_the_unit_of_nearly_equal_ratings_follows_their_size(values, unit):
-    tau = context(n=len(values), sum=float(sum(values)), squares=float(sum(v * v for v in values)))
-    mf.moments(tau)
-    assert tau.mean == pytest.approx(np.mean(values)) and tau.root**2 == pytest.approx(
-        unit, rel=1e-4
-    )
+    tau = context(mean=np.mean(values), square=np.mean(np.square(values)))
+    mf.choose_unit(tau)
+    assert tau.root**2 == pytest.approx(unit, rel=1e-4)
 
 
 def test_begin_puts_factors_in_the_ratings_units():
@@ -151,29 +140,15 @@ def test_sgd_in_plain_python(rank, warm, epoch):
     assert tau.n == 12 and tau.sse == pytest.approx(truth.sse, rel=1e-5)
 
 
-def test_finish_and_report():
-    tau, p = context(n=4, sse=9.0, norms=10.0, epoch=2), parameters(reg=0.5)
-    mf.finish(tau, p)
-    assert (tau.epoch, tau.train_rmse, tau.objective) == (3, 1.5, 14.0)
-    mf.report(tau)
-    assert tau.test_rmse == 1.5
-    tau.n = 0
-    mf.report(tau)
-    assert np.isnan(tau.test_rmse)
-
-
-def test_rate_and_test():
-    rng, p, tau = np.random.default_rng(4), parameters(), context()
+def test_rate():
+    rng, tau = np.random.default_rng(4), context()
     user, item, new = (
         vertex(rng, 6, 2),
         vertex(rng, 6, 2),
         SimpleNamespace(f=np.ones(6), norm=np.zeros(2)),
     )
-    assert mf.rate(user, item, tau, p) == pytest.approx(user.f @ item.f)
-    assert mf.rate(user, new, tau, p) == mf.rate(new, item, tau, p) == 3.5
-    mf.test(user, item, rating(2.0), tau, p)
-    mf.test(user, new, rating(2.0), tau, p)
-    assert tau.n == 2 and tau.sse == pytest.approx((2 - user.f @ item.f) ** 2 + 1.5**2)
+    assert mf.rate(user, item, tau) == pytest.approx(user.f @ item.f)
+    assert mf.rate(user, new, tau) == mf.rate(new, item, tau) == 3.5
 
 
 PROGRAM = {"rank": 7, "warm": 3, "reg": 0.02}
@@ -188,7 +163,7 @@ def state(worker, field):
 def test_setup_against_numpy(jit):
     worker = start(MF(**PROGRAM), EDGES, HELD, jit=jit)
     drawn = state(worker, "f")
-    drive(worker, *worker.program.setup())
+    drive(worker, *stages_of(worker.program, "setup", Cluster()))
     n, mean, std = oracle.moments(EDGES.fields["value"])
     assert worker.tau.mean == pytest.approx(mean, rel=1e-6) and worker.tau.root == pytest.approx(
         std**0.5, rel=1e-6
@@ -224,8 +199,8 @@ def plain_run():
         patch.setattr(mf, "sgd", note_visit)
         worker = start(MF(**PROGRAM), EDGES, HELD, jit=False)
         setup, stages = (
-            worker.prepare(worker.program.setup()),
-            worker.prepare(worker.program.stages()),
+            worker.prepare(stages_of(worker.program, method, Cluster()))
+            for method in ("setup", "stages")
         )
         worker.run(setup)
         for epoch in range(3):
@@ -247,7 +222,7 @@ def test_three_epochs_against_numpy(plain_run):
         reg=program.reg,
         warm=program.warm,
     )
-    stages = worker.prepare(program.stages())
+    stages = worker.prepare(stages_of(program, "stages", Cluster()))
     for epoch, edges in enumerate(visited):
         assert sorted(value for *_, value in edges) == sorted(EDGES.fields["value"].tolist())
         truth.train(edges, first_epoch=epoch == 0)
@@ -322,7 +297,12 @@ def test_equal_ratings_are_learnt(each):
 
 def test_stages_are_what_the_header_says():
     program = MF(batch_size=100)
-    assert [type(stage) for stage in program.setup()] == [Exchange, GlobalSync, Apply, Apply]
+    setup, evaluate = (
+        [type(stage) for stage in stages_of(program, method, Cluster(has_test=True))]
+        for method in ("setup", "evaluate")
+    )
+    assert setup == [Exchange, GlobalSync, GlobalSync, Apply, Apply]
+    assert evaluate == [Exchange, GlobalSync]
     assert (
         program.stages()[0].size.edges == 100
         and program.monitor == "test_rmse"

@@ -6,8 +6,9 @@ from support.messages import message
 
 from tux.base.errors import ProgramError
 from tux.base.random import constant, key, normal, uniform
-from tux.program.fields import data, delta, master, metric, mirror, shared, total, value
+from tux.program.fields import data, delta, master, mirror, shared, total, value
 from tux.program.types import Vertex
+from tux.stages.computed import metric
 
 
 @pytest.mark.parametrize("make", [value, shared, delta, master, mirror, data])

@@ -50,7 +50,7 @@ from tux.io.source.input_files import Source, absolute_source, input_files, look
 from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.program.input import Bags, Points, Samples
-from tux.program.program import Program
+from tux.program.program import Program, evaluates
 from tux.program.report import Report
 from tux.program.returns import call_hook
 
@@ -383,7 +383,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
 def uses_held_out(program: type[Program]) -> bool:
     """Return whether a program uses edges that are held out: it evaluates or judges."""
     report = type(program.report)
-    return program.evaluate is not Program.evaluate or report.judge is not Report.judge
+    return evaluates(program) or report.judge is not Report.judge
 
 
 def origin(data: Data | None) -> str | list[str]:

@@ -34,7 +34,7 @@ from tux.options.rules import (
 from tux.partition import PARTITIONERS
 from tux.program.input import Bags, Points, Samples
 from tux.program.product import product_of
-from tux.program.program import STAGED, Program, stages_of
+from tux.program.program import STAGED, Program, evaluates, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
 
@@ -129,7 +129,7 @@ class RunOptions(Reading):
     every: int = option(
         integer_rule(1),
         "judge the model after every N-th epoch, and the last [default 1]",
-        shown=lambda program: program.evaluate is not Program.evaluate,
+        shown=lambda program: evaluates(program),
         of_job=True,
         default=1,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from tux.base.errors import ProgramError, UsageError
 from tux.program.base_program import BaseProgram
+from tux.program.computed import Computed
 from tux.program.fields import EDGES
 from tux.program.hooks import NEAR
 from tux.program.input import Input
@@ -150,6 +151,30 @@ def check_lengths(cls: type[BaseProgram]) -> None:
                     where=place_of_member(cls, name),
                     do=f"dtypes: e.g. f4, f8, i4, i8; integer parameters: "
                     f"{', '.join(integers) or 'none'}",
+                )
+
+
+def check_formulas(cls: type[BaseProgram]) -> None:
+    """Raise ProgramError for a formula of the context that names no number of the context and no
+    parameter that is a number, and for a term that names no data field of the edge.
+    """
+    fields, columns = cls.context.fields, cls.edge.fields
+    numbers = [name for name, field in fields.items() if field.shape == ()]
+    numbers += [name for name, declared in cls.params.items() if declared.type is not str]
+    data = [name for name, field in columns.items() if field.kind == "data" and not field.shape]
+    for name, field in fields.items():
+        if not isinstance(field, Computed):
+            continue
+        checked = [(field.formula, numbers, "numbers of the context and parameters")]
+        if field.gather:
+            terms, what = field.gather.terms.values(), f"data fields of {cls.edge_name}"
+            checked = [(each, data, what) for each in terms if not field.gather.truth]
+        for formula, known, what in checked:
+            if unknown := [each for each in formula.names if each not in known]:
+                raise ProgramError(
+                    f"the formula {formula.text!r} of tau.{name} names {unknown[0]}",
+                    where=place_of_member(cls, "tau"),
+                    do=f"{what}: {', '.join(known) or 'none'}",
                 )
 
 

@@ -140,15 +140,6 @@ class Field:
         return int(limits.max if self.combine == "min" else limits.min)
 
 
-class Reduction(Field):
-    """A number of the context with a total that gathers it, which is named so."""
-
-    @staticmethod
-    def total_of(name: str) -> str:
-        """Return the name of the total."""
-        return f"{name}_total"
-
-
 def by_entry(
     fields: Mapping[str, Field], name: str, parameters: Mapping[str, Any]
 ) -> dict[str, Field]:
@@ -353,19 +344,3 @@ def _pair_field(combine: str, length: tuple[Dimension, ...]) -> Field:
     plain = _field("delta", ("f8", *length), None, "sum")
     field = replace(plain, shape=(*plain.shape, 2), combine=combine)
     return replace(field, init=constant(field.identity))
-
-
-def metric() -> Field:
-    """Declare a number (f8) of the context that GlobalSync sets and that each epoch reports under
-    its name, unless it is NaN, as at the start.
-    """
-    return replace(_field("value", ("f8",), float("nan"), "sum"), reported=True)
-
-
-def reduction(*, reported: bool = False) -> Field:
-    """Declare a number (f8) of the context that a stage such as Dot sets:
-    ``Context(slope=reduction())``. A total that gathers it, here `slope_total`, is declared with
-    it. `reported`: it is a metric too.
-    """
-    like = metric() if reported else value("f8")
-    return Reduction(like.kind, like.dtype, like.shape, like.init, reported=like.reported)

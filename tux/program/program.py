@@ -19,6 +19,7 @@ from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean
 from tux.program.base_program import BaseProgram
 from tux.program.checks import (
+    check_formulas,
     check_input,
     check_lengths,
     check_members,
@@ -28,6 +29,7 @@ from tux.program.checks import (
     check_vertex_params,
     complete_param,
 )
+from tux.program.computed import Computed
 from tux.program.hooks import check_hooks
 from tux.program.input import Points
 from tux.program.naming import describe_value, place
@@ -91,6 +93,7 @@ class Program(BaseProgram):
         if cls.edge_name or points:
             check_input(cls, cls.input)
             check_lengths(cls)
+            check_formulas(cls)
             check_monitor(cls)
             check_vertex_params(cls)
 
@@ -178,9 +181,9 @@ STAGED = ("setup", "stages", "evaluate")
 """The methods of a program that return stages."""
 
 
-def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
+def returned_stages(program: Program, method: str, cluster: Cluster) -> list[Stage]:
     """Call `program`'s method ("setup", "stages" or "evaluate") for workers of a `cluster` and
-    return the stages. Raise ProgramError if it returns no list of stages.
+    return its stages. Raise ProgramError if it returns no list of stages.
     """
     function = getattr(type(program), method)
     asks = "cluster" in signature(function).parameters
@@ -195,6 +198,26 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
                 f"{what}one with {describe_value(stage)} in it", where=place(function), do=do
             )
     return [*returned]
+
+
+def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
+    """Return the stages of `program`'s method ("setup", "stages" or "evaluate"), for workers of a
+    `cluster`: those that it returns, and those that numbers of the context ask for.
+    """
+    stages = returned_stages(program, method, cluster)
+    computed = [each for each in program.context.fields.values() if isinstance(each, Computed)]
+    for complete in dict.fromkeys(each.complete for each in computed if each.complete):
+        stages = complete(program, method, cluster, stages)
+    return stages
+
+
+def evaluates(program: Program | type[Program]) -> bool:
+    """Return whether a program measures the model after an epoch."""
+    kind = program if isinstance(program, type) else type(program)
+    return kind.evaluate is not Program.evaluate or any(
+        isinstance(field, Computed) and field.gather is not None and bool(field.gather.truth)
+        for field in kind.context.fields.values()
+    )
 
 
 def has_converged(program: Program, metrics: dict[str, float]) -> bool:

@@ -6,7 +6,8 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.program.combining import MEANS, PAIRED
-from tux.program.fields import ID, Field, Reduction, total
+from tux.program.computed import Computed
+from tux.program.fields import ID, Field
 
 
 class Fields:
@@ -26,11 +27,11 @@ class Fields:
                     f"{type(self).__name__} field {name} is a {field.kind}",
                     do=f"it can be: {', '.join(self.allowed)}",
                 )
-            if isinstance(field, Reduction) and not isinstance(self, Context):
+            if isinstance(field, Computed) and not isinstance(self, Context):
                 raise ProgramError(
-                    f"{type(self).__name__} field {name} is a reduction, which only the context "
-                    "has",
-                    do=f"declare it in tau = Context({name}=reduction())",
+                    f"{type(self).__name__} field {name} is computed from totals, which only the "
+                    "context has",
+                    do=f"declare it in tau = Context({name}=...)",
                 )
         self.fields = fields
 
@@ -177,7 +178,8 @@ class Edge(Fields):
 
 class Context(Fields):
     """The worker's context tau: `total` fields are combined by GlobalSync, `value` fields hold
-    its result and are the run's metrics. A `reduction` is one of each.
+    its result and are the run's metrics. A number that is computed, such as `metric(formula)`,
+    `mean_of` or a `reduction`, declares its totals with it.
     """
 
     allowed = ("value", "shared", "delta")
@@ -191,13 +193,19 @@ class Context(Fields):
                     "no edges to it",
                     do="use a sum",
                 )
-            gathering = Reduction.total_of(name)
-            declared = fields.get(gathering)
-            # a total may be there already if these are the fields of another context
-            if isinstance(field, Reduction) and declared and declared.kind != "delta":
+        self.fields = {**fields}
+        for name, field in fields.items():
+            if isinstance(field, Computed):
+                self._add_totals(name, field)
+
+    def _add_totals(self, name: str, computed: Computed) -> None:
+        """Declare the totals of the number `name`. They may be there already: of another number,
+        or if these are the fields of another context.
+        """
+        for gathering, declared in computed.named_totals(name).items():
+            if self.fields.setdefault(gathering, declared) != declared:
                 raise ProgramError(
-                    f"context field {name} is a reduction, and {gathering} is declared too",
-                    do=f"rename {gathering}: the total of the reduction has this name",
+                    f"context field {name} gathers the total {gathering}, which is declared "
+                    "otherwise too",
+                    do="rename one of the two, or declare both alike",
                 )
-        reductions = [name for name, field in fields.items() if isinstance(field, Reduction)]
-        self.fields = fields | {Reduction.total_of(name): total() for name in reductions}

@@ -10,7 +10,8 @@ from tux import Context, Edge, Program, Vertex, delta, param, total, uniform, va
 from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
-from tux.program.stage import Stage
+from tux.program.program import stages_of
+from tux.program.stage import Cluster, Stage
 from tux.stages import Apply, Exchange, GlobalSync
 
 both = pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
@@ -61,7 +62,9 @@ def run_steps(worker, *stages):
 def complete(program, edges, epochs, **options):
     """Return a worker whose program has been set up and has run for `epochs` epochs."""
     worker = start(program, edges, **options)
-    setup, stages = worker.prepare(program.setup()), worker.prepare(program.stages())
+    setup, stages = (
+        worker.prepare(stages_of(program, method, Cluster())) for method in ("setup", "stages")
+    )
     worker.run(setup)
     for epoch in range(epochs):
         worker.run(stages)

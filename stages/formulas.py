@@ -1,0 +1,152 @@
+"""Functions that tux writes for the numbers of the context that are computed: from formulas, those
+of a GlobalSync; from terms, those of an Exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tux.base.errors import ProgramError
+from tux.program.base_program import BaseProgram
+from tux.program.computed import Computed
+from tux.program.formula import Formula
+from tux.program.naming import place_of_member
+from tux.program.program import Program, score_of
+from tux.stages.exchange import Exchange
+from tux.stages.kernel.bind import Udf, parameters
+from tux.stages.kernel.written import Origin, write_udf
+from tux.stages.score import Score
+
+
+def write_formulas(program: BaseProgram, names: Sequence[str], stage: str) -> Udf | None:
+    """Write the function ``f(tau, p)`` that computes the numbers `names` of the context, in their
+    order, for the GlobalSync of that label. Return None without any.
+    """
+    lines, fields = [], program.context.fields
+    for name in names:
+        computed = fields[name]
+        assert isinstance(computed, Computed)
+        places = {
+            each: f"np.float64({_place(program, computed, name, each)})"
+            for each in computed.formula.names
+        }
+        lines.append(f"tau.{name} = {computed.formula.write(places)}")
+    if not lines:
+        return None
+    guarded = ["with np.errstate(all='ignore'):", *(f"    {line}" for line in lines)]
+    where = place_of_member(type(program), "tau")
+    return write_udf("formulas", Origin(stage, where), ["tau", "p"], guarded, {"np": np})
+
+
+def _place(program: BaseProgram, computed: Computed, name: str, each: str) -> str:
+    """Return the place of a number that the formula of tau.name names."""
+    place = computed.place(name, each)
+    return f"tau.{place}" if place in program.context.fields else f"p.{each}"
+
+
+def exchange_statistics(program: Program, names: Sequence[str], over: str) -> Exchange:
+    """Return the Exchange that adds the terms of the numbers `names`, statistics of training edges,
+    to their totals. It enumerates the end `over`.
+    """
+    edge = program.edge_name
+    lines = []
+    for name in names:
+        for total, term, computed in _terms(program, name):
+            places = {each: f"{edge}.{each}" for each in term.names}
+            lines.append(f"tau.{computed.place(name, total)} += {term.write(places)}")
+    return _exchange(program, names, [edge, "tau"], lines, over)
+
+
+def exchange_scores(program: Program, names: Sequence[str]) -> Exchange:
+    """Return the Exchange that adds the terms of the numbers `names`, measures of held-out data, to
+    their totals: the score of each held-out edge, or of each vertex with its held-out edges.
+
+    Raise ProgramError where the program predicts nothing, or more than one number, or has no such
+    truth.
+    """
+    score = _measured_score(program, names[0])
+    asked = parameters(score.f, score.label)
+    row, data = _judged_row(program, asked)
+    terms = [line for name in names for line in _score_terms(program, name, row, data)]
+    lines = [f"score = predict({', '.join(asked)})", *terms]
+    needed, role = list(dict.fromkeys([*asked, row, "tau"])), score.enumerated_role(program)
+    return _exchange(program, names, needed, lines, role, score.f)
+
+
+def _score_terms(program: Program, name: str, row: str, data: Sequence[str]) -> list[str]:
+    """Return the lines that add the terms of tau.name, with the truth in a data field of `row`."""
+    lines = []
+    for total, term, computed in _terms(program, name):
+        assert computed.gather
+        truth = computed.gather.truth
+        if truth not in data:
+            raise ProgramError(
+                f"tau.{name} measures against {row}.{truth}, which is no data field",
+                where=place_of_member(type(program), "tau"),
+                do=f"name one as truth=...: {', '.join(data) or f'{row} has none'}",
+            )
+        places = {"score": "score", "truth": f"{row}.{truth}"}
+        lines.append(f"tau.{computed.place(name, total)} += {term.write(places)}")
+    return lines
+
+
+def _measured_score(program: Program, name: str) -> Score:
+    """Return the Score that tau.name measures. Raise ProgramError where it is not one number."""
+    where, kind = place_of_member(type(program), "tau"), type(program).__name__
+    if program.predict() is None:
+        raise ProgramError(
+            f"tau.{name} measures what predict() says, and {kind} has no predict()",
+            where=where,
+            do="return a Score from predict(), or declare metric() and write evaluate()",
+        )
+    score: Score = score_of(program)
+    if score.width:
+        raise ProgramError(
+            f"tau.{name} measures a score that is one number, and {score.label} gives several",
+            where=where,
+            do="declare metric(), and write evaluate()",
+        )
+    return score
+
+
+def _judged_row(program: Program, asked: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the row that is judged, by its name in a function with the parameters `asked`, and its
+    data fields: a vertex, if the function is called with its edges, else the edge.
+    """
+    edge = program.edge
+    types = dict(zip(edge.roles, edge.ends, strict=True))
+    vertex = next((name for name in asked if name in types), "") if "edges" in asked else ""
+    row, fields = program.edge_name, edge.fields
+    if vertex:
+        row, fields = vertex, program.vertices[types[vertex]].fields
+    return row, [name for name, field in fields.items() if field.kind == "data"]
+
+
+def _terms(program: Program, name: str) -> list[tuple[str, Formula, Computed]]:
+    """Return the terms of a number of the context, each with the name of its total, and the number
+    as it is declared.
+    """
+    computed = program.context.fields[name]
+    assert isinstance(computed, Computed) and computed.gather
+    return [(total, term, computed) for total, term in computed.gather.terms.items()]
+
+
+def _exchange(
+    program: Program,
+    names: Sequence[str],
+    needed: Sequence[str],
+    lines: Sequence[str],
+    over: str,
+    predict: Udf | None = None,
+) -> Exchange:
+    """Return an Exchange of a function that is written for the numbers `names`: on training edges,
+    or, with the function `predict`, on held-out ones.
+    """
+    where, label = place_of_member(type(program), "tau"), f"Exchange({', '.join(names)})"
+    name, scope = ("measure", {"predict": predict}) if predict else ("gather", {})
+    udf = write_udf(name, Origin(label, where), needed, lines, {"np": np, **scope})
+    stage = Exchange(udf, over, held_out=predict is not None)
+    stage.label, stage.where = label, where
+    return stage

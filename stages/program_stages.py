@@ -1,0 +1,122 @@
+"""The stages of a program as they run: those that it returns, and those that the numbers of its
+context ask for that are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from tux.program.computed import Computed
+from tux.program.program import Program, returned_stages
+from tux.program.stage import Cluster, Stage, TotalAddition
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.exchange import Exchange
+from tux.stages.formulas import exchange_scores, exchange_statistics
+from tux.stages.globalsync import GlobalSync
+
+Totals = dict[str, TotalAddition]
+Formulas = dict[str, tuple[str, ...]]
+"""The totals of formulas, by the names of the numbers that they compute."""
+
+
+def complete_stages(
+    program: Program, method: str, cluster: Cluster, stages: list[Stage]
+) -> list[Stage]:
+    """Return the `stages` of `program`'s method ("setup", "stages" or "evaluate") with those that
+    compute numbers of the context:
+
+        setup      first, one Exchange and one GlobalSync for all `mean_of`
+        evaluate   last, where the run has held-out data, the same for all `measure`
+        all        a number with a formula is computed by the first GlobalSync after all of its
+                   totals were added to; where none follows, by one at the end
+    """
+    if method == "setup" and (means := _numbers(program, judging=False)):
+        role = _first_role(program, returned_stages(program, "stages", cluster))
+        stages = [exchange_statistics(program, means, role), GlobalSync(), *stages]
+    if method == "evaluate" and cluster.has_test and (measured := _numbers(program, judging=True)):
+        stages = [*stages, exchange_scores(program, measured)]
+    formulas = {
+        name: _totals_of(program, name)
+        for name, field in program.context.fields.items()
+        if isinstance(field, Computed) and field.formula.text
+    }
+    if not formulas:
+        return stages
+    computed, left = _compute(program, formulas, stages, {}, "")
+    late = _complete(formulas, left)
+    return [*computed, _compute_at(GlobalSync(), formulas, late)] if late else computed
+
+
+def _numbers(program: Program, *, judging: bool) -> list[str]:
+    """Return the numbers of the context whose totals tux gathers: on held-out data or before
+    training.
+    """
+    return [
+        name
+        for name, field in program.context.fields.items()
+        if isinstance(field, Computed) and field.gather and bool(field.gather.truth) == judging
+    ]
+
+
+def _totals_of(program: Program, name: str) -> tuple[str, ...]:
+    """Return the totals that the formula of a number of the context names."""
+    fields = program.context.fields
+    computed = fields[name]
+    assert isinstance(computed, Computed)
+    places = [computed.place(name, each) for each in computed.formula.names]
+    return tuple(each for each in places if each in fields and fields[each].kind == "delta")
+
+
+def _first_role(program: Program, stages: Sequence[Stage], role: str = "") -> str:
+    """Return the end that the first Exchange of an epoch enumerates, "" without any: statistics
+    follow it, so that edges are held in one order alone.
+    """
+    for stage in stages:
+        if isinstance(stage, Exchange) and stage.f is not None:
+            return role or stage.role(program)
+        if found := _first_role(program, stage.inside, stage.inner_role(program, role)):
+            return found
+    return ""
+
+
+def _compute(
+    program: Program, formulas: Formulas, stages: Sequence[Stage], before: Totals, role: str
+) -> tuple[list[Stage], Totals]:
+    """Return `stages` with the formulas that each GlobalSync computes, and the totals that hold
+    something after them if those in `before` do so before.
+    """
+    out = []
+    for stage in stages:
+        with stage.locate_errors():
+            given = stage
+            if type(stage) is GlobalSync:
+                held = CallingStage.totals_after(stage, program, before, role)
+                if names := _complete(formulas, held):
+                    given = _compute_at(stage, formulas, names)
+            elif stage.inside:
+                inner = stage.inner_role(program, role)
+                inside, _ = _compute(program, formulas, stage.inside, before, inner)
+                if any(a is not b for a, b in zip(inside, stage.inside, strict=True)):
+                    given = copy(stage)
+                    given.inside = tuple(inside)
+            before = given.totals_after(program, before, role)
+        out.append(given)
+    return out, before
+
+
+def _complete(formulas: Formulas, totals: Totals) -> tuple[str, ...]:
+    """Return the numbers whose formulas have all of their totals among these."""
+    return tuple(name for name, needed in formulas.items() if {*needed} <= {*totals})
+
+
+def _compute_at(stage: GlobalSync, formulas: Formulas, names: tuple[str, ...]) -> GlobalSync:
+    """Return a GlobalSync that also computes these numbers. Without a function, it takes their
+    totals alone.
+    """
+    given = copy(stage)
+    given.computes = names
+    if given.f is None:
+        given.takes = tuple(dict.fromkeys(total for name in names for total in formulas[name]))
+        given.label = f"GlobalSync({', '.join(names)})"
+    return given
