@@ -12,11 +12,11 @@ never leaves its worker, and a split is sent as one number for each sample that 
 
 from __future__ import annotations
 
-from tux.apps.gbdt import growing, moves, splits, start
+from tux.apps.gbdt import growing, moves, quality, splits, start
 from tux.apps.gbdt.bins import into_bins
 from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.quality import JUDGED, prediction, probability, quality_stages
+from tux.apps.gbdt.quality import JUDGED, prediction, probability
 from tux.apps.gbdt.trees import TreeReport
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
@@ -29,7 +29,7 @@ from tux.stages.computed import metric
 class GBDT(Program):
     """Gradient boosted trees on sparse samples, for two classes or for numbers."""
 
-    loss: str = param("logistic", "loss of a sample", choices=tuple(LOSSES))
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES)
     max_iter: int = param(100, "trees, one an epoch", low=1, high=100_000, former="trees")
     max_depth: int = param(6, "levels of splits of a tree", low=1, high=12, former="depth")
     learning_rate: float = param(0.3, "share of each tree", low=0, dtype="f8", former="rate")
@@ -95,14 +95,13 @@ class GBDT(Program):
         self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
 
     def setup(self):
-        loss = LOSSES[self.loss]
         return [
             ForEach("sample", start.weigh),
             GlobalSync(growing.set_units),
             ForEach("sample", start.count, once=True),
-            GlobalSync(start.beginning(loss)),
+            GlobalSync(start.begin),
             Exchange(into_bins, over="feature"),
-            ForEach("sample", start.starting(loss)),
+            ForEach("sample", start.begin_score),
             GlobalSync(growing.set_units),
         ]
 
@@ -124,12 +123,15 @@ class GBDT(Program):
                 GlobalSync(growing.divide),
                 until=growing.is_grown,
             ),
-            ForEach("sample", growing.climbing(LOSSES[self.loss])),
+            ForEach("sample", growing.climb),
             GlobalSync(growing.finish),
         ]
 
     def evaluate(self, cluster):
-        return quality_stages(LOSSES[self.loss], held_out=cluster.has_test)
+        stages = [ForEach("sample", quality.add_loss, once=True)]
+        if cluster.has_test:
+            stages.append(Exchange(quality.judge, over="sample", held_out=True))
+        return [*stages, GlobalSync(quality.report)]
 
     def converged(self, metrics):
         return metrics["trees"] >= self.max_iter

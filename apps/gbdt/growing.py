@@ -108,18 +108,17 @@ def follow(sample, tau):
         sample.state[2] = at if at >= 0 else tau.nodes
 
 
-def climbing(loss):
-    """Return a UDF that adds the new leaf to a sample's score, and derives the loss there."""
-    slopes = loss.slopes
+def climb(sample, tau, p):
+    """Add the new leaf to a sample's score, and derive the loss there."""
+    derive(sample, sample.score + float(tau.weight[tau.tree, sample.node]), tau, p)
 
-    def climb(sample, tau):
-        m = sample.score + float(tau.weight[tau.tree, sample.node])
-        g, h = slopes(sample.label, m)
-        sample.score, sample.g, sample.h = m, sample.c * g, sample.c * h
-        tau.most_g = max(tau.most_g, sample.c * abs(g))
-        tau.most_h = max(tau.most_h, sample.c * h)
 
-    return climb
+def derive(sample, score, tau, p):
+    """Set the score of a sample and the derivatives of its loss there."""
+    g, h = p.loss.slopes(sample.label, score)
+    sample.score, sample.g, sample.h = score, sample.c * g, sample.c * h
+    tau.most_g = max(tau.most_g, sample.c * abs(g))
+    tau.most_h = max(tau.most_h, sample.c * h)
 
 
 def finish(tau, p):

@@ -10,13 +10,13 @@ import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import total
-from tux.stages import Exchange, ForEach, GlobalSync
 from tux.stages.computed import metric
 
 _TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
 JUDGED = {
-    **{name: metric() for name in ("objective", *_TESTS)},
-    **{name: total() for name in ("loss", "tested", "test_losses", "right", "squares")},
+    "objective": metric("loss", loss=total()),
+    **{name: metric() for name in _TESTS},
+    **{name: total() for name in ("tested", "test_losses", "right", "squares")},
     "ranks": total(2, BINS),
 }
 
@@ -62,69 +62,34 @@ def prediction(sample, edges, tau):
     return margin(edges, tau)
 
 
-def losing(loss):
-    """Return a UDF that adds up the losses of samples in training."""
-    value = loss.value
-
-    def lose(sample, tau):
-        tau.loss += sample.c * value(sample.label, sample.score)
-
-    return lose
+def add_loss(sample, tau, p):
+    """Add up the losses of samples in training."""
+    tau.loss += sample.c * p.loss.value(sample.label, sample.score)
 
 
-def set_objective(tau):
-    """Set the objective."""
-    tau.objective = tau.loss
+def judge(sample, edges, tau, p):
+    """Take a held-out sample through the trees that are new to it, and judge by its score."""
+    if sample.climbed == 0:
+        sample.score = tau.base
+    for tree in range(sample.climbed, tau.tree):
+        sample.score += float(tau.weight[tree, leaf(tree, edges, tau)])
+    sample.climbed = tau.tree
+    tau.tested += 1
+    tau.test_losses += p.loss.value(sample.label, sample.score)
+    if p.loss.of_classes:
+        tau.right += (sample.score > 0) == (sample.label > 0)
+        tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
+    else:
+        tau.squares += (sample.score - sample.label) ** 2
 
 
-def judging(loss):
-    """Return a UDF that takes a held-out sample through the trees that are new to it, and judges by
-    its score.
-    """
-    value, of_classes = loss.value, loss.of_classes
-
-    def judge(sample, edges, tau):
-        if sample.climbed == 0:
-            sample.score = tau.base
-        for tree in range(sample.climbed, tau.tree):
-            sample.score += float(tau.weight[tree, leaf(tree, edges, tau)])
-        sample.climbed = tau.tree
-        tau.tested += 1
-        tau.test_losses += value(sample.label, sample.score)
-        if of_classes:
-            tau.right += (sample.score > 0) == (sample.label > 0)
-            tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
-        else:
-            tau.squares += (sample.score - sample.label) ** 2
-
-    return judge
-
-
-def reporting(loss):
-    """Return a UDF that sets the means over held-out samples."""
-
-    def report(tau):
-        if tau.tested == 0:
-            return
-        if loss.of_classes:
-            tau.test_logloss = tau.test_losses / tau.tested
-            tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
-        else:
-            tau.test_loss = tau.test_losses / tau.tested
-            tau.test_rmse = math.sqrt(tau.squares / tau.tested)
-
-    return report
-
-
-def quality_stages(loss, *, held_out):
-    """Return the stages that measure all this, with the metrics of held-out samples only if there
-    are any.
-    """
-    stages = [
-        ForEach("sample", losing(loss), once=True),
-        GlobalSync(set_objective),
-    ]
-    if held_out:
-        judge = Exchange(judging(loss), over="sample", held_out=True)
-        stages += [judge, GlobalSync(reporting(loss))]
-    return stages
+def report(tau, p):
+    """Set the means over held-out samples."""
+    if tau.tested == 0:
+        return
+    if p.loss.of_classes:
+        tau.test_logloss = tau.test_losses / tau.tested
+        tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+    else:
+        tau.test_loss = tau.test_losses / tau.tested
+        tau.test_rmse = math.sqrt(tau.squares / tau.tested)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tux.apps.gbdt.growing import BITS
+from tux.apps.gbdt.growing import BITS, derive
 from tux.base.errors import DataError
 
 FINE = 2.0**BITS  # how many times smaller the second unit is
@@ -44,35 +44,20 @@ def join_sums(sums, unit):
     return (sums[0] + sums[1] / FINE) * unit
 
 
-def beginning(loss):
-    """Return a UDF that sets the first score: the constant of least loss, as XGBoost computes
-    it.
-    """
-
-    def begin(tau):
-        weights = join_sums(tau.weights, tau.unit_h)
-        if not weights > 0:
-            raise DataError("the weights of the samples add up to 0", do="give some of them weight")
-        mean = join_sums(tau.labels, tau.unit_g) / weights
-        if loss.of_classes and abs(mean) >= 1:
-            raise DataError(
-                "the samples of one class have all the weight",
-                do="give samples of both; for labels that are numbers, --loss squared",
-            )
-        tau.base = float(np.float32(loss.start(mean)))
-
-    return begin
+def begin(tau, p):
+    """Set the first score: the constant of least loss, as XGBoost computes it."""
+    weights = join_sums(tau.weights, tau.unit_h)
+    if not weights > 0:
+        raise DataError("the weights of the samples add up to 0", do="give some of them weight")
+    mean = join_sums(tau.labels, tau.unit_g) / weights
+    if p.loss.of_classes and abs(mean) >= 1:
+        raise DataError(
+            "the samples of one class have all the weight",
+            do="give samples of both; for labels that are numbers, --loss squared",
+        )
+    tau.base = float(np.float32(p.loss.start(mean)))
 
 
-def starting(loss):
-    """Return a UDF that sets all scores to the first one."""
-    slopes = loss.slopes
-
-    def start(sample, tau):
-        sample.score = tau.base
-        g, h = slopes(sample.label, tau.base)
-        sample.g, sample.h = sample.c * g, sample.c * h
-        tau.most_g = max(tau.most_g, sample.c * abs(g))
-        tau.most_h = max(tau.most_h, sample.c * h)
-
-    return start
+def begin_score(sample, tau, p):
+    """Set the score of a sample to the first one, and derive the loss there."""
+    derive(sample, tau.base, tau, p)

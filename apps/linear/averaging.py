@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.linear.copies import OF, count_stages, mean_stage
+from tux.apps.linear.copies import count_stages, mean_stage
 from tux.apps.linear.smoothness import keep_norm, square
 from tux.apps.linear.updates import shrink
 from tux.program.fields import shared, value
@@ -48,27 +48,24 @@ def begin(tau, p):
     tau.rate = (p.learning_rate or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
 
 
-def descending(loss, rule, *, intercept):
-    """Return a UDF that takes the step of a sample."""
-    (read, write), slope, bend, one = OF[rule], loss.slope, loss.bend, float(intercept)
-
-    def descend(sample, edges, tau, p):
-        m, length = tau.copy_of_b, one
-        for edge in edges:
-            w, longer = read(edge.feature)
-            m += edge.value * w
-            length += edge.value * edge.value * longer
-        s = tau.rate / math.sqrt(1 + p.decay * (tau.visited - tau.elsewhere))
-        s = min(s, 1 / max(bend * sample.c * length, 1e-300))
-        d = sample.c * slope(sample.label, m, p.epsilon)
-        for edge in edges:
-            w, longer = read(edge.feature)
-            size = s * longer
-            write(edge.feature, shrink(w - size * d * edge.value, size * edge.feature.part[0], tau))
-        tau.copy_of_b -= one * s * d
-        tau.visited += 1
-
-    return descend
+def descend(sample, edges, tau, p):
+    """Take the step of a sample."""
+    one = 1.0 if p.fit_intercept else 0.0
+    m, length = tau.copy_of_b, one
+    for edge in edges:
+        w, longer = p.average.read(edge.feature)
+        m += edge.value * w
+        length += edge.value * edge.value * longer
+    s = tau.rate / math.sqrt(1 + p.decay * (tau.visited - tau.elsewhere))
+    s = min(s, 1 / max(p.loss.bend * sample.c * length, 1e-300))
+    d = sample.c * p.loss.slope(sample.label, m, p.epsilon)
+    for edge in edges:
+        w, longer = p.average.read(edge.feature)
+        size = s * longer
+        new = shrink(w - size * d * edge.value, size * edge.feature.part[0], tau)
+        p.average.write(edge.feature, new)
+    tau.copy_of_b -= one * s * d
+    tau.visited += 1
 
 
 def finish(tau, p):
@@ -87,6 +84,4 @@ def start_stages(program, loss):
 
 def epoch(program, loss):
     """Return the stages of an epoch."""
-    descend = descending(loss, program.average, intercept=program.fit_intercept)
-    means = mean_stage(program.average), GlobalSync(finish)
-    return [Exchange(descend, over="sample"), *means]
+    return [Exchange(descend, over="sample"), mean_stage(program.average), GlobalSync(finish)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tux.apps.linear.updates import BATCHES
+from tux.apps.linear.updates import UPDATES
 from tux.base.errors import UsageError
 from tux.base.text import plural
 
@@ -26,15 +26,20 @@ def check_batch(batch):
 
 def describe_batches(program, samples):
     """Return a sentence about the size of the mini-batches of so many samples."""
-    size = round(samples_in(sizes(program), samples))
+    size = round(samples_in(sizes_of(program), samples))
     return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
 
 
-def sizes(program):
+def sizes_of(program):
+    """Return the size of a program's mini-batches, as `sizes` does."""
+    return sizes(program.batch_size, UPDATES[program.solver].batch)
+
+
+def sizes(batch_size, usual):
     """Return the size of mini-batches as MiniBatch takes it: a share of the samples if it is below
-    1, else a number of them.
+    1, else a number of them. `usual`: the size where none is given.
     """
-    batch = program.batch_size or BATCHES.get(program.solver, 1.0)
+    batch = batch_size or usual
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 

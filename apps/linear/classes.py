@@ -39,61 +39,47 @@ def gather(feature, edges):
             feature.gathered[k] += edge.value * edge.sample.r[k]
 
 
-def projecting(curvature):
-    """Return a UDF that keeps margins after the last step, and their changes along d, and adds up
-    how the losses bend along d.
+def project(sample, edges, tau, p):
+    """Keep margins after the last step, and their changes along d, and add up how the losses bend
+    along d.
     """
-
-    def project(sample, edges, tau):
+    for k in range(len(sample.m)):
+        sample.m[k] += tau.step * sample.along[k]
+        sample.along[k] = tau.d[k]
+    for edge in edges:
         for k in range(len(sample.m)):
-            sample.m[k] += tau.step * sample.along[k]
-            sample.along[k] = tau.d[k]
-        for edge in edges:
-            for k in range(len(sample.m)):
-                sample.along[k] += edge.value * edge.feature.d[k]
-        if sample.c > 0:
-            for k in range(len(sample.m)):
-                sample.r[k] /= sample.c
-            tau.bent += sample.c * curvature(sample.r, sample.along, int(sample.label))
-
-    return project
-
-
-def trials(loss):
-    """Return a UDF that adds up the loss and its slope where the search is."""
-
-    def attempt(sample, tau):
+            sample.along[k] += edge.value * edge.feature.d[k]
+    if sample.c > 0:
         for k in range(len(sample.m)):
-            sample.r[k] = sample.m[k] + tau.step * sample.along[k]
-        tau.loss += sample.c * loss(sample.r, int(sample.label))
+            sample.r[k] /= sample.c
+        bent = p.loss.curvature(sample.r, sample.along, int(sample.label))
+        tau.bent += sample.c * bent
+
+
+def attempt(sample, tau, p):
+    """Add up the loss and its slope where the search is."""
+    for k in range(len(sample.m)):
+        sample.r[k] = sample.m[k] + tau.step * sample.along[k]
+    tau.loss += sample.c * p.loss.f(sample.r, int(sample.label))
+    for k in range(len(sample.m)):
+        sample.r[k] *= sample.c
+        tau.of_b[k] += sample.r[k]
+        tau.slope += sample.r[k] * sample.along[k]
+
+
+def differentiate(sample, edges, tau, p):
+    """Add a sample's gradient to its features."""
+    margins(sample.m, edges, tau)
+    p.loss.f(sample.m, int(sample.label))
+    for k in range(len(sample.m)):
+        sample.m[k] *= sample.c
+    for edge in edges:
         for k in range(len(sample.m)):
-            sample.r[k] *= sample.c
-            tau.of_b[k] += sample.r[k]
-            tau.slope += sample.r[k] * sample.along[k]
-
-    return attempt
+            edge.feature.gathered[k] += edge.value * sample.m[k]
 
 
-def differentiating(loss, *, intercept):
-    """Return a UDF that adds a sample's gradient to its features, and to the intercepts if there
-    are some.
-    """
-
-    def differentiate(sample, edges, tau):
-        scatter(sample, edges, tau)
-
-    def differentiate_all(sample, edges, tau):
-        scatter(sample, edges, tau)
-        for k in range(len(sample.m)):
-            tau.of_b[k] += sample.m[k]
-
-    def scatter(sample, edges, tau):
-        margins(sample.m, edges, tau)
-        loss(sample.m, int(sample.label))
-        for k in range(len(sample.m)):
-            sample.m[k] *= sample.c
-        for edge in edges:
-            for k in range(len(sample.m)):
-                edge.feature.gathered[k] += edge.value * sample.m[k]
-
-    return differentiate_all if intercept else differentiate
+def differentiate_all(sample, edges, tau, p):
+    """Add a sample's gradient to its features and to the intercepts."""
+    differentiate(sample, edges, tau, p)
+    for k in range(len(sample.m)):
+        tau.of_b[k] += sample.m[k]

@@ -14,12 +14,11 @@ Four workers take 95 (workers) and 87 epochs (entries) to 1e-3 of the optimum on
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from tux.program.fields import mirror, shared, value
 from tux.stages import Apply, Exchange, ForEach
-
-RULES = ("workers", "entries")
 
 
 def averages(p):
@@ -102,7 +101,17 @@ def keep_counted(feature):
     feature.w = feature.counted_copy[0]
 
 
-OF = {"workers": (read_copy, write_copy), "entries": (read_counted, write_counted)}
+class CopyRule(NamedTuple):
+    """The functions that read and write a worker's copy of a weight."""
+
+    read: Callable[..., tuple[float, float]]
+    write: Callable[..., None]
+
+
+RULES = {
+    "workers": CopyRule(read_copy, write_copy),
+    "entries": CopyRule(read_counted, write_counted),
+}
 
 
 def count_stages(rule):

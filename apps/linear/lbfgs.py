@@ -84,34 +84,26 @@ def combine(feature, tau, p):
     tau.dd += d * d
 
 
-def projecting(curvature):
-    """Return a UDF that keeps a margin after the last step, and its change along d, and adds up how
-    the losses bend along d.
+def project(sample, edges, tau, p):
+    """Keep a margin after the last step, and its change along d, and add up how the losses bend
+    along d.
     """
-
-    def project(sample, edges, tau, p):
-        sample.m += tau.step * sample.along
-        along = tau.d
-        for edge in edges:
-            along += edge.value * edge.feature.d
-        sample.along = along
-        if sample.c > 0:
-            tau.bent += sample.c * curvature(sample.r / sample.c, p.epsilon) * along * along
-
-    return project
+    sample.m += tau.step * sample.along
+    along = tau.d
+    for edge in edges:
+        along += edge.value * edge.feature.d
+    sample.along = along
+    if sample.c > 0:
+        tau.bent += sample.c * p.loss.curvature(sample.r / sample.c, p.epsilon) * along * along
 
 
-def trials(loss):
-    """Return a UDF that adds up the loss and its slope where the search is."""
-
-    def attempt(sample, tau, p):
-        value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.epsilon)
-        sample.r = sample.c * slope
-        tau.loss += sample.c * value
-        tau.of_b += sample.r
-        tau.slope += sample.r * sample.along
-
-    return attempt
+def attempt(sample, tau, p):
+    """Add up the loss and its slope where the search is."""
+    value, slope = p.loss.f(sample.label, sample.m + tau.step * sample.along, p.epsilon)
+    sample.r = sample.c * slope
+    tau.loss += sample.c * value
+    tau.of_b += sample.r
+    tau.slope += sample.r * sample.along
 
 
 def move(feature, tau):
@@ -119,7 +111,7 @@ def move(feature, tau):
     feature.w += tau.step * feature.d
 
 
-NARROW = SimpleNamespace(curve=curve, gather=gather, projecting=projecting, trials=trials)
+NARROW = SimpleNamespace(curve=curve, gather=gather, project=project, attempt=attempt)
 """The functions of samples with one margin."""
 
 
@@ -130,7 +122,7 @@ def start_stages(program, loss):
     of = loss.wide or NARROW
     begin = start_path if program.path > 1 else start_search
     units = Exchange(of.curve, additive=True), Zip("feature", scale, gather=True, each="w")
-    return [*units, ForEach("sample", of.trials(loss.f)), GlobalSync(begin)]
+    return [*units, ForEach("sample", of.attempt), GlobalSync(begin)]
 
 
 def epoch(program, loss):
@@ -142,9 +134,9 @@ def epoch(program, loss):
         Zip("feature", differentiate, gather=True, each="w"),
         GlobalSync(set_coefficients),
         Zip("feature", combine, each="w"),
-        Exchange(of.projecting(loss.curvature)),
+        Exchange(of.project),
         GlobalSync(begin_search),
-        Repeat(ForEach("sample", of.trials(loss.f)), GlobalSync(search_step), until=is_over),
+        Repeat(ForEach("sample", of.attempt), GlobalSync(search_step), until=is_over),
         Zip("feature", move, each="w"),
     ]
     return path_stages(program, stages)

@@ -11,6 +11,7 @@ so its updates need no message (the co-located vectors of PS2: Zhang et al., SIG
 
 from __future__ import annotations
 
+from tux import Context, Edge, Program, Vertex, data, metric, mirror, param, total, value
 from tux.apps.blockpg.quality import probability
 from tux.apps.blockpg.weights import parse_labels
 from tux.apps.linear import averaging, copies, lbfgs, start, stochastic, two_loops, widths
@@ -18,17 +19,12 @@ from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, quality_stages, response
+from tux.apps.linear.quality import JUDGED, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
-from tux.apps.linear.updates import UPDATES
+from tux.apps.linear.updates import UPDATES, Update
 from tux.apps.linear.weights import LinearReport
-from tux.program.fields import data, mirror, total, value
 from tux.program.input import class_names
-from tux.program.params import param
-from tux.program.program import Program
-from tux.program.types import Context, Edge, Vertex
 from tux.stages import Barrier, ForEach, GlobalSync, Score
-from tux.stages.computed import metric
 
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
@@ -36,15 +32,17 @@ SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": av
 class Linear(Program):
     """A linear model of samples: the sum of losses, with a penalty on the weights."""
 
-    loss: str = param("logistic", "loss of a sample", choices=tuple(LOSSES))
-    penalty: str = param("l2", "penalty on the weights", choices=tuple(PENALTIES))
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES)
+    penalty: str = param("l2", "penalty on the weights", choices=PENALTIES)
     l1: float = param(
         1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"
     )
     l2: float = param(
         1.0, "penalty on half the sum of w^2, with --penalty l2 or elastic", low=0, dtype="f8"
     )
-    solver: str = param("lbfgs", "how the minimum is found", choices=tuple(SOLVERS))
+    solver: str = param(
+        "lbfgs", "how the minimum is found", choices={n: UPDATES.get(n, Update()) for n in SOLVERS}
+    )
     fit_intercept: bool = param(False, "fit an intercept, not penalised", former="intercept")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
@@ -88,7 +86,7 @@ class Linear(Program):
     beta2: float = param(
         0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=0.999999, dtype="f8"
     )
-    average: str = param("workers", "what copies count in averaging", metavar="workers|entries")
+    average: str = param("workers", "what copies count in averaging", choices=copies.RULES)
     negative: str = param(
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
@@ -120,14 +118,14 @@ class Linear(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
-        self.monitor = MEAN_LOSS[self.loss in LIKELIHOODS]
+        self.monitor = MEAN_LOSS[LOSSES[self.loss].likely]
         self.agree = "path" if self.solver == "lbfgs" else "optimum"
 
     def setup(self):
         begun = SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])
-        of = LOSSES[self.loss].wide or start
-        begin = GlobalSync(start.beginning(self)), Barrier(), ForEach("sample", of.centre)
-        return [ForEach("sample", of.weigh), *begin, *begun]
+        of, begin = LOSSES[self.loss].wide or start, GlobalSync(start.begin)
+        weights = ForEach("sample", of.weigh), begin, Barrier(), ForEach("sample", of.centre)
+        return [*weights, *begun]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])

@@ -42,10 +42,20 @@ def hinge(y, m, width):
     return max(0.0, z), -y if z > 0 else 0.0
 
 
+def hinge_slope(y, m, width):
+    """Return the slope of the hinge loss alone."""
+    return hinge(y, m, width)[1]
+
+
 def squared_hinge(y, m, width):
     """Return (loss, slope) of the squared hinge loss."""
     z = max(0.0, 1 - y * m)
     return z * z, -2 * y * z
+
+
+def squared_hinge_slope(y, m, width):
+    """Return the slope of the squared hinge loss alone."""
+    return squared_hinge(y, m, width)[1]
 
 
 def squared_loss(y, m, width):
@@ -54,12 +64,22 @@ def squared_loss(y, m, width):
     return e * e / 2, e
 
 
+def squared_slope(y, m, width):
+    """Return the slope of the squared loss alone."""
+    return m - y
+
+
 def huber(y, m, width):
     """Return (loss, slope) of the Huber loss."""
     e = m - y
     if abs(e) <= width:
         return e * e / 2, e
     return width * (abs(e) - width / 2), width if e > 0 else -width
+
+
+def huber_slope(y, m, width):
+    """Return the slope of the Huber loss alone."""
+    return huber(y, m, width)[1]
 
 
 def curvature_of_logistic(slope, width):
@@ -83,37 +103,31 @@ def curvature_of_huber(slope, width):
 
 
 class MarginLoss(NamedTuple):
-    """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
-    `of_classes`: labels are classes, and not any numbers. `bend`: its curvature at m = 0.
-    ``curvature(slope, width)``: that where it has such a slope; of smooth losses alone. `wide`: a
-    module with the functions of samples that have a margin for each class, of which labels are the
-    numbers; then ``f(m, y)`` turns margins m into slopes, and returns the loss.
+    """A loss: ``f(y, m, width)`` is (loss, slope), ``slope(y, m, width)`` the slope alone.
+    `smooth`: the slope is continuous. `of_classes`: labels are classes, and not any numbers.
+    `likely`: it is the negative log likelihood. `bend`: its curvature at m = 0. ``curvature(slope,
+    width)``: that where it has such a slope; of smooth losses alone. `wide`: a module with the
+    functions of samples that have a margin for each class, of which labels are the numbers; then
+    ``f(m, y)`` turns margins m into slopes, and returns the loss.
     """
 
     f: Callable[..., Any]
+    slope: Callable[..., Any]
     curvature: Callable[..., float] = curvature_of_squared
     smooth: bool = True
     of_classes: bool = True
+    likely: bool = False
     bend: float = 1.0
-    slope_alone: Callable[[float, float, float], float] | None = None
     wide: ModuleType | None = None
-
-    @property
-    def slope(self) -> Callable[[float, float, float], float]:
-        """``slope(y, m, width)``."""
-        f = self.f
-
-        def second(y, m, width):
-            return f(y, m, width)[1]
-
-        return self.slope_alone or second
 
 
 LOSSES = {
-    "logistic": MarginLoss(logistic, curvature_of_logistic, bend=0.25, slope_alone=logistic_slope),
-    "hinge": MarginLoss(hinge, smooth=False),
-    "squared_hinge": MarginLoss(squared_hinge, curvature_of_hinge, bend=2.0),
-    "squared": MarginLoss(squared_loss, of_classes=False),
-    "huber": MarginLoss(huber, curvature_of_huber, of_classes=False),
-    "softmax": MarginLoss(softmax.slopes, softmax.curvature, bend=0.25, wide=classes),
+    "logistic": MarginLoss(logistic, logistic_slope, curvature_of_logistic, likely=True, bend=0.25),
+    "hinge": MarginLoss(hinge, hinge_slope, smooth=False),
+    "squared_hinge": MarginLoss(squared_hinge, squared_hinge_slope, curvature_of_hinge, bend=2.0),
+    "squared": MarginLoss(squared_loss, squared_slope, of_classes=False),
+    "huber": MarginLoss(huber, huber_slope, curvature_of_huber, of_classes=False),
+    "softmax": MarginLoss(
+        softmax.slopes, softmax.slopes, softmax.curvature, likely=True, bend=0.25, wide=classes
+    ),
 }

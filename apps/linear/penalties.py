@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tux.apps.linear.batches import check_batch
-from tux.apps.linear.copies import RULES
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import check_path
 from tux.base.errors import UsageError
 
-PENALTIES = {"l2": (0, 1), "l1": (1, 0), "elastic": (1, 1), "none": (0, 0)}
-"""Whether a penalty has l1 and l2."""
+
+class Penalty(NamedTuple):
+    """A penalty: whether it has l1 and l2."""
+
+    l1: int
+    l2: int
+
+
+PENALTIES = {
+    "l2": Penalty(0, 1),
+    "l1": Penalty(1, 0),
+    "elastic": Penalty(1, 1),
+    "none": Penalty(0, 0),
+}
 
 _OF_SOLVERS = {
     "tol": ("lbfgs",),
@@ -45,13 +58,6 @@ def check(program):
             f"{program.solver} is for losses of one margin, and {program.loss} has one for each "
             "class",
             do="--solver lbfgs, or adam, adagrad or rmsprop",
-        )
-    if program.average not in RULES:
-        diverges = "the sum of the workers' models diverges, as each has gone the whole way alone"
-        unknown = f"there is no average {program.average!r}"
-        raise UsageError(
-            diverges if program.average == "sum" else unknown,
-            do=f"choose the average {' or '.join(RULES)}",
         )
     for name, is_part in zip(("l1", "l2"), PENALTIES[program.penalty], strict=True):
         if not is_part and _is_given(program, name):

@@ -14,8 +14,7 @@ from tux.stages import Exchange, GlobalSync
 from tux.stages.computed import metric
 
 MEAN_LOSS = {True: "test_logloss", False: "test_loss"}
-"""What the mean loss of held-out samples is called, if it is logistic, and else."""
-LIKELIHOODS = ("logistic", "softmax")
+"""What the mean loss of held-out samples is called, if it is a likelihood, and else."""
 _OF_CLASSES = ("test_accuracy", "test_auc")
 JUDGED = {
     **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse", *_OF_CLASSES)},
@@ -30,14 +29,10 @@ def response(sample, edges, tau):
     return margin(edges, tau)
 
 
-def losing(loss):
-    """Return a UDF that adds up the losses of samples in training."""
-
-    def lose(sample, edges, tau, p):
-        value, _ = loss(sample.label, margin(edges, tau), p.epsilon)
-        tau.judged += sample.c * value
-
-    return lose
+def lose(sample, edges, tau, p):
+    """Add up the losses of samples in training."""
+    value, _ = p.loss.f(sample.label, margin(edges, tau), p.epsilon)
+    tau.judged += sample.c * value
 
 
 def add_penalty(feature, tau):
@@ -51,59 +46,51 @@ def set_objective(tau):
     tau.objective = tau.judged + tau.l1 * tau.abs_sum + tau.l2 / 2 * tau.square_sum
 
 
-def judging(loss, *, of_classes):
-    """Return a UDF that judges the model by a held-out sample: its loss; whether its class is
-    found, and its place among all margins; or its error.
+def judge_class(sample, edges, tau, p):
+    """Judge the model by a held-out sample: its loss, whether its class is found, and its place
+    among all margins.
     """
-
-    def judge_class(sample, edges, tau, p):
-        m = margin(edges, tau)
-        value, _ = loss(sample.label, m, p.epsilon)
-        tau.judged += value
-        tau.tested += 1
-        tau.right += (m > 0) == (sample.label > 0)
-        tau.ranks[int(sample.label > 0), bin_of(m)] += 1
-
-    def judge_number(sample, edges, tau, p):
-        m = margin(edges, tau)
-        value, _ = loss(sample.label, m, p.epsilon)
-        tau.judged += value
-        tau.tested += 1
-        tau.squares += (m - sample.label) ** 2
-
-    return judge_class if of_classes else judge_number
+    m = judge_loss(sample, edges, tau, p)
+    tau.right += (m > 0) == (sample.label > 0)
+    tau.ranks[int(sample.label > 0), bin_of(m)] += 1
 
 
-def reporting(name, *, of_classes):
-    """Return a UDF that sets the means over held-out samples, of the loss called `name`."""
+def judge_number(sample, edges, tau, p):
+    """Judge the model by a held-out sample: its loss and its error."""
+    m = judge_loss(sample, edges, tau, p)
+    tau.squares += (m - sample.label) ** 2
 
-    def report(tau):
-        if tau.tested == 0:
-            return
-        setattr(tau, MEAN_LOSS[name in LIKELIHOODS], tau.judged / tau.tested)
-        if not of_classes:
-            tau.test_rmse = math.sqrt(tau.squares / tau.tested)
-            return
+
+def judge_loss(sample, edges, tau, p):
+    """Add up the loss of a held-out sample; return its margin."""
+    m = margin(edges, tau)
+    value, _ = p.loss.f(sample.label, m, p.epsilon)
+    tau.judged += value
+    tau.tested += 1
+    return m
+
+
+def report(tau, p):
+    """Set the means over held-out samples."""
+    if tau.tested == 0:
+        return
+    setattr(tau, MEAN_LOSS[p.loss.likely], tau.judged / tau.tested)
+    if p.loss.of_classes:
         tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
-
-    return report
+    else:
+        tau.test_rmse = math.sqrt(tau.squares / tau.tested)
 
 
 def quality_stages(program, loss, *, held_out):
     """Return the stages that measure all this, with the metrics of held-out samples only if there
     are any. L-BFGS knows its objective itself.
     """
+    of, narrow = loss.wide and class_quality, judge_class if loss.of_classes else judge_number
     stages = []
     if program.solver != "lbfgs":
-        lose, penalty = (
-            (class_quality.lose, class_quality.add_penalty)
-            if loss.wide
-            else (losing(loss.f), add_penalty)
-        )
-        stages += [Exchange(lose, over="sample"), GlobalSync(set_objective, aggregate=penalty)]
+        lost, penalty = (of.lose, of.add_penalty) if of else (lose, add_penalty)
+        stages += [Exchange(lost, over="sample"), GlobalSync(set_objective, aggregate=penalty)]
     if held_out:
-        narrow = judging(loss.f, of_classes=loss.of_classes)
-        judge = class_quality.judge if loss.wide else narrow
-        report = reporting(program.loss, of_classes=loss.of_classes)
+        judge = of.judge if of else narrow
         stages += [Exchange(judge, over="sample", held_out=True), GlobalSync(report)]
     return stages

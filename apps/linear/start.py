@@ -6,8 +6,6 @@ import math
 
 from tux.apps.linear import softmax
 from tux.apps.linear.batches import samples_in, sizes
-from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.penalties import PENALTIES
 from tux.apps.linear.widths import set_fields
 
 
@@ -29,25 +27,20 @@ def first_intercept(loss, labels, weights):
     """Return an intercept that suits samples of these sums of labels and weights, where there are
     no weights of features.
     """
-    if LOSSES[loss].wide:
+    if loss.wide:
         return softmax.first_intercepts(labels)
     mean = labels / weights
-    if loss == "logistic" and abs(mean) < 1:
+    if loss.likely and abs(mean) < 1:
         return math.log((1 + mean) / (1 - mean))
-    return 0.0 if LOSSES[loss].of_classes else mean
+    return 0.0 if loss.of_classes else mean
 
 
-def beginning(program):
-    """Return a UDF that sets all that follows from the parameters and the labels."""
-    l1, l2 = PENALTIES[program.penalty]
-
-    def begin(tau, p):
-        if p.fit_intercept and tau.weights > 0:
-            set_fields(tau, b=first_intercept(program.loss, tau.labels, tau.weights))
-        tau.size = tau.samples
-        tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
-        tau.bend = LOSSES[program.loss].bend
-        tau.batch = max(1.0, samples_in(sizes(program), tau.samples))
-        tau.portion = 1 / tau.batch
-
-    return begin
+def begin(tau, p):
+    """Set all that follows from the parameters and the labels."""
+    if p.fit_intercept and tau.weights > 0:
+        set_fields(tau, b=first_intercept(p.loss, tau.labels, tau.weights))
+    tau.size = tau.samples
+    tau.l1, tau.l2 = p.l1 * p.penalty.l1, p.l2 * p.penalty.l2
+    tau.bend = p.loss.bend
+    tau.batch = max(1.0, samples_in(sizes(p.batch_size, p.solver.batch), tau.samples))
+    tau.portion = 1 / tau.batch

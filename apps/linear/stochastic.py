@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tux.apps.linear import smoothness
-from tux.apps.linear.batches import sizes
+from tux.apps.linear.batches import sizes_of
 from tux.apps.linear.smoothness import smoothness_stages
-from tux.apps.linear.updates import STEPS, UPDATES, count_moments
+from tux.apps.linear.updates import UPDATES, count_moments
 from tux.apps.linear.widths import set_fields, weight_shape
 from tux.program.fields import master, value
 from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Zip
@@ -48,58 +48,48 @@ def divide(feature, tau):
     feature.share = 1 / (tau.batch * feature.share) if feature.share > 0 else 0.0
 
 
-def differentiating(slope, *, intercept):
-    """Return a UDF that adds a sample's gradient to its features, and to the intercept if there is
-    one.
-    """
-
-    def differentiate(sample, edges, tau, p):
-        scatter(sample, edges, tau, p)
-
-    def differentiate_all(sample, edges, tau, p):
-        tau.of_b += scatter(sample, edges, tau, p)
-
-    def scatter(sample, edges, tau, p):
-        m = tau.b
+def differentiate(sample, edges, tau, p):
+    """Add a sample's gradient to its features; return the part of the intercept."""
+    m = tau.b
+    for edge in edges:
+        m += edge.value * edge.feature.w
+    r = sample.c * p.loss.slope(sample.label, m, p.epsilon)
+    if r != 0:
         for edge in edges:
-            m += edge.value * edge.feature.w
-        r = sample.c * slope(sample.label, m, p.epsilon)
-        if r != 0:
-            for edge in edges:
-                edge.feature.gathered += edge.value * r
-        return r
-
-    return differentiate_all if intercept else differentiate
+            edge.feature.gathered += edge.value * r
+    return r
 
 
-def shifting(update):
-    """Return a UDF that makes the step of the intercept, which is not penalised, as that of a
-    feature.
-    """
-
-    def step(b, of_b, moments, tau, p):
-        row = SimpleNamespace(w=b, gathered=of_b, moments=moments, share=0.0)
-        update(row, tau, p)
-        return row.w
-
-    def shift(tau, p):
-        parts = tau.b, tau.of_b, tau.moments_of_b
-        if np.ndim(tau.b):
-            set_fields(tau, b=np.array([step(*part, tau, p) for part in zip(*parts, strict=True)]))
-        else:
-            set_fields(tau, b=step(*parts, tau, p))
-
-    return shift
+def differentiate_all(sample, edges, tau, p):
+    """Add a sample's gradient to its features and to the intercept."""
+    tau.of_b += differentiate(sample, edges, tau, p)
 
 
-def slowing(first, decay):
-    """Return a UDF that sets the rate of an epoch, from `first`."""
+def shift(tau, p):
+    """Make the step of the intercept, which is not penalised, as that of a feature."""
+    parts = tau.b, tau.of_b, tau.moments_of_b
+    if np.ndim(tau.b):
+        set_fields(tau, b=np.array([step(*part, tau, p) for part in zip(*parts, strict=True)]))
+    else:
+        set_fields(tau, b=step(*parts, tau, p))
 
-    def slow(tau):
-        tau.rate = first / (1 + decay * tau.passes)
-        tau.passes += 1
 
-    return slow
+def step(b, of_b, moments, tau, p):
+    """Return an intercept after the step."""
+    row = SimpleNamespace(w=b, gathered=of_b, moments=moments, share=0.0)
+    p.solver.update(row, tau, p)
+    return row.w
+
+
+def set_rate(tau, p):
+    """Set the rate of an epoch; adagrad's steps fall by themselves."""
+    decay = p.decay if p.solver.slows else 0.0
+    tau.rate = (p.learning_rate or p.solver.rate) / (1 + decay * tau.passes)
+    tau.passes += 1
+
+
+NARROW = SimpleNamespace(differentiate=differentiate, differentiate_all=differentiate_all)
+"""The functions of samples with one margin."""
 
 
 def start_stages(program, loss):
@@ -107,24 +97,16 @@ def start_stages(program, loss):
     occurs.
     """
     touches = ForEach("sample", touch), Apply("feature", visit, each="w")
-    visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide, each="w")
+    visits = MiniBatch(*touches, **sizes_of(program)), Zip("feature", divide, each="w")
     return [*visits, *(smoothness_stages() if program.solver == "sgd" else [])]
 
 
 def epoch(program, loss):
     """Return the stages of an epoch."""
-    update, intercept = UPDATES[program.solver], program.fit_intercept
-    slopes = (
-        loss.wide.differentiating(loss.f, intercept=intercept)
-        if loss.wide
-        else differentiating(loss.slope, intercept=intercept)
-    )
+    of, intercept = loss.wide or NARROW, program.fit_intercept
     steps = [
-        Exchange(slopes, over="sample"),
-        Apply("feature", update, each="w"),
-        *([GlobalSync(shifting(update))] if intercept else []),
+        Exchange(of.differentiate_all if intercept else of.differentiate, over="sample"),
+        Apply("feature", UPDATES[program.solver].update, each="w"),
+        *([GlobalSync(shift)] if intercept else []),
     ]
-    # adagrad's steps fall by themselves
-    decay = 0.0 if program.solver == "adagrad" else program.decay
-    slow = GlobalSync(slowing(program.learning_rate or STEPS[program.solver], decay))
-    return [slow, MiniBatch(*steps, **sizes(program))]
+    return [GlobalSync(set_rate), MiniBatch(*steps, **sizes_of(program))]

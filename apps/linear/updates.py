@@ -17,20 +17,15 @@ Ba, ICLR 2015. In all, b1 belongs to the mean of gradients and b2 to that of the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 SMALL = 1e-8
-MOMENTS = {"adagrad": 1, "rmsprop": 1, "adam": 4}
-STEPS = {"sgd": 1.0, "adagrad": 0.1, "rmsprop": 0.01, "adam": 0.05}
-"""First step sizes where none is given."""
-BATCHES = {"sgd": 0.01, "adagrad": 0.01, "rmsprop": 0.01, "adam": 0.15}
-"""Shares of the samples in a mini-batch, where none is given. Adam's means forget old gradients, so
-small mini-batches keep it farther from the optimum; and its steps cost more.
-"""
 
 
 def count_moments(p):
     """Return how many numbers a solver keeps of a feature's gradients."""
-    return MOMENTS.get(p.solver, 0)
+    return UPDATES[p.solver].moments if p.solver in UPDATES else 0
 
 
 def sgd(feature, tau, p):
@@ -90,4 +85,27 @@ def shrink(w, share, tau):
     return w / (1 + tau.l2 * share)
 
 
-UPDATES = {"sgd": sgd, "adagrad": adagrad, "rmsprop": rmsprop, "adam": adam}
+def stay(feature, tau, p):
+    """Leave a weight to a solver that takes no steps along gradients."""
+
+
+class Update(NamedTuple):
+    """An update of a weight. `rate`: the first step size, `batch`: the share of the samples in a
+    mini-batch, where none is given. Adam's means forget old gradients, so small mini-batches keep
+    it farther from the optimum; and its steps cost more. `moments`: how many numbers it keeps of a
+    feature's gradients. `slows`: its steps become shorter by `decay`.
+    """
+
+    update: Callable[..., None] = stay
+    rate: float = 1.0
+    batch: float = 1.0
+    moments: int = 0
+    slows: bool = True
+
+
+UPDATES = {
+    "sgd": Update(sgd, 1.0, 0.01),
+    "adagrad": Update(adagrad, 0.1, 0.01, 1, slows=False),
+    "rmsprop": Update(rmsprop, 0.01, 0.01, 1),
+    "adam": Update(adam, 0.05, 0.15, 4),
+}

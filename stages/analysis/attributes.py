@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,26 @@ _BY_TEXT = frozenset(
 """Functions that may ask for an attribute whose name is no name of the code."""
 
 
-def attributes(udf: Any) -> frozenset[str] | None:
+def attributes(udf: Any, meanings: Mapping[str, Any] | None = None) -> frozenset[str] | None:
     """Return names among which are all attributes that `udf` uses. Return None where this cannot be
-    known: it calls something whose code is not at hand, or asks for attributes by text.
+    known: it calls something whose code is not at hand, or asks for attributes by text. `meanings`:
+    what choices of parameters mean, of which it may call the functions that it names.
     """
+    found, reached = _attributes(udf), list[Any]()
+    while found is not None:
+        before = len(reached)
+        for name, meaning in (meanings or {}).items():
+            fields = getattr(meaning, "_fields", ())
+            members = [getattr(meaning, each) for each in fields if each in found]
+            members = members if fields else [meaning]
+            reached += [each for each in members if name in found and each not in reached]
+        if len(reached) == before:
+            break
+        found = _attributes((udf, *reached))
+    return found
+
+
+def _attributes(udf: Any) -> frozenset[str] | None:
     names: set[str] = set()
     seen: set[int] = set()
     pending = [udf]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import BaseProgram, scalars
 from tux.program.fields import Field
+from tux.program.params import is_meaning
 from tux.program.stage import TotalAddition
 from tux.stages.analysis.effect_values import Shape
 from tux.stages.analysis.effects import Effects, effects
@@ -40,7 +41,9 @@ class Call:
     @cached_property
     def effects(self) -> Effects:
         """The effects of the UDF on the fields of its rows."""
-        return effects(self.udf, self.shapes)
+        values = scalars(self.program)
+        meanings = tuple((name, each) for name, each in values.items() if is_meaning(each))
+        return effects(self.udf, self.shapes, meanings)
 
     def shapes_by_row(self) -> list[str]:
         """Return the names of its rows in `tux.stages.analysis.effects`: its parameters, and the

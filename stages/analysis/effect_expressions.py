@@ -257,6 +257,12 @@ class Expressions:
                 return PLAIN
             case KnownAtom() if isinstance(atom.thing, types.ModuleType):
                 return constant(getattr(atom.thing, name, None))
+            case KnownAtom() if isinstance(atom.thing, types.SimpleNamespace):  # parameters
+                meaning = getattr(atom.thing, name, 0)
+                known = isinstance(meaning, tuple)
+                return frozenset({KnownAtom(meaning)}) if known else constant(meaning)
+            case KnownAtom() if isinstance(atom.thing, tuple):
+                return constant(getattr(atom.thing, name, None))
             case View() if name != "dtype":
                 self.escape(frozenset({atom}), node)
             case Row() | Edges() | TupleAtom() | IterableAtom():

@@ -86,7 +86,7 @@ class IterableAtom(Atom):
 
 @dataclass(frozen=True, eq=False)
 class KnownAtom(Atom):
-    """A function, a type or a module."""
+    """A function, a type, a module, a NamedTuple, or the parameters of a program."""
 
     thing: Any
 
@@ -148,11 +148,11 @@ def join(*values: Value) -> Value:
 def constant(thing: Any) -> Value:
     """Return the value of a global, or of a variable that a function closes over."""
     thing = thing.py_func if isinstance(thing, Dispatcher) else thing
-    if isinstance(thing, tuple):
+    if isinstance(thing, tuple) and not any(map(callable, thing)):
         return frozenset({TupleAtom(tuple(map(constant, thing)))})
     if isinstance(thing, Number) or isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
         return PLAIN
-    is_known = isinstance(thing, types.ModuleType | type | np.ufunc) or callable(thing)
+    is_known = isinstance(thing, types.ModuleType | type | np.ufunc | tuple) or callable(thing)
     return frozenset({KnownAtom(thing)}) if is_known else OBJECT
 
 

@@ -20,6 +20,7 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 from tux.stages.analysis.effect_expressions import EVERY, Env, Expressions
@@ -70,21 +71,28 @@ between two runs.
 _KEPT = 4096
 
 
-def effects(udf: Any, shapes: Mapping[str, Shape]) -> Effects:
+def effects(
+    udf: Any, shapes: Mapping[str, Shape], meanings: tuple[tuple[str, Any], ...] = ()
+) -> Effects:
     """Return the effects of `udf` on those of its parameters that `shapes` describes; nothing is
-    claimed of others. The result is shared, and nobody changes it.
+    claimed of others. `meanings`: by name, what choices of the program's parameters mean in `p`.
+    The result is shared, and nobody changes it.
     """
     function = getattr(udf, "py_func", udf)
     # stages and workers ask the same many times
-    key = function, repr(sorted(shapes.items())), digest_function(function)
+    reached = digest_function((function, *(each for _, each in meanings)))
+    fields = [(name, getattr(each, "_fields", ())) for name, each in meanings]
+    key = function, repr((sorted(shapes.items()), fields)), reached
     if key not in _FOUND:
         if len(_FOUND) >= _KEPT:
             _FOUND.clear()
-        _FOUND[key] = _effects(function, shapes)
+        _FOUND[key] = _effects(function, shapes, dict(meanings))
     return _FOUND[key]
 
 
-def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effects:
+def _effects(
+    function: types.FunctionType, shapes: Mapping[str, Shape], meanings: Mapping[str, Any]
+) -> Effects:
     out = Effects()
     code = function.__code__
     rows: dict[str, Shape] = {}
@@ -92,6 +100,8 @@ def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effec
     for name in code.co_varnames[: code.co_argcount]:
         shape = shapes.get(name)
         env[name] = PLAIN
+        if name == "p" and meanings:
+            env[name] = frozenset({KnownAtom(SimpleNamespace(**meanings))})
         if shape is not None:
             env[name] = frozenset({Edges(name) if shape.several else Row(name)})
             rows |= {name: shape} | {f"{name}.{end}": of for end, of in shape.ends.items()}

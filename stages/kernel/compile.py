@@ -155,7 +155,8 @@ def _build_kernel(
     Find it in this process or in the cache folder if it was compiled before.
     """
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
-    shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
+    shapes = sorted((n, i.kind, _text_of(i)) for n, i in injected.items() if i.kind != "udf")
+    meanings = [i.spec[1] for i in injected.values() if i.kind == "parameters"]
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
     scope = _scope(injected, sites, _NAMED, jit=jit, unsigned=unsigned, single=single)
@@ -166,7 +167,7 @@ def _build_kernel(
         parts.append(inspect.getsource(arithmetic))
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
-    name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
+    name = f"tux_kernel_{fingerprint(parts, [*udfs.values(), *meanings])}"
     if jit and (loaded := _LOADED.get(name)):
         return loaded
     kernel = _module(name, source, scope).kernel
@@ -182,6 +183,16 @@ def _build_kernel(
         raise compile_error(error, udfs.values()) from error
     _LOADED[name] = dispatcher
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _text_of(injected: InjectedGlobal) -> str:
+    """Return a text that is the same in each process for what is injected; of meanings of
+    parameters the names alone.
+    """
+    if injected.kind != "parameters":
+        return repr(injected.spec)
+    names, meanings = injected.spec
+    return repr((names, [(name, getattr(each, "_fields", ())) for name, each in meanings]))
 
 
 def plain(
@@ -222,6 +233,9 @@ def _scope(
         n: copies.of(i.spec[0]) for n, i in injected.items() if i.kind == "udf"
     }
     for n, (kind, spec) in injected.items():
+        if kind == "parameters":
+            names, meanings = spec
+            spec = names, tuple((name, copies.of_meaning(each)) for name, each in meanings)
         if kind in _COMPILED:
             scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
     scope["stream"], scope["seed_stream"] = _STREAM[jit]
@@ -254,6 +268,17 @@ class Copies:
     def of(self, udf: Any) -> Any:
         """Return the copy of a UDF. Raise ProgramError where a function calls itself."""
         return self._copy(udf, udf)
+
+    def of_meaning(self, meaning: Any) -> Any:
+        """Return the copy of what a parameter's choice means: a function, or a NamedTuple of
+        functions and numbers.
+        """
+        if not isinstance(meaning, tuple):
+            return self._copy(meaning, meaning)
+        members = [self._copy(each, each) for each in meaning]
+        if self.single:
+            members = [np.float32(v) if isinstance(v, float) else v for v in members]
+        return type(meaning)(*members)
 
     def _rewrite(self, function: types.FunctionType) -> types.CodeType | None:
         if self.sites:

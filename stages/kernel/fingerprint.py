@@ -24,6 +24,7 @@ from numba.core.registry import cpu_target
 
 import tux.rows.edge_slice
 import tux.rows.extreme
+import tux.rows.meanings
 import tux.rows.rng
 import tux.rows.row
 import tux.rows.stores
@@ -34,10 +35,11 @@ import tux.rows.vectors
 @cache
 def engine() -> bytes:
     """Return the text of the engine's own part of every kernel: rows, slices of edges, values with
-    keys, random streams, turns, stores that are kept, and vectors.
+    keys, random streams, turns, stores that are kept, vectors, and meanings of choices.
     """
     own = tux.rows
-    rows = (own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores, own.vectors)
+    rows = [own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores, own.vectors]
+    rows.append(own.meanings)
     return b"".join(Path(str(module.__file__)).read_bytes() for module in rows)
 
 

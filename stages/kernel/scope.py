@@ -13,7 +13,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.partition import Partition
 from tux.program.fields import ID
-from tux.program.params import WORKERS
+from tux.program.params import WORKERS, functions_of, is_meaning
 from tux.rows.table import RowSpec, RowTable
 from tux.rows.turns import WIDTH, new_turns
 from tux.stages.analysis.attributes import attributes
@@ -149,8 +149,11 @@ class Scope:
 
     def _parameters(self) -> str:
         values = self.values | ({WORKERS: self.partition.workers} if self.uses(WORKERS) else {})
-        self.arguments[f"{self.prefix}values"] = tuple(values.values())
-        self.injected[f"{self.prefix}parameters"] = InjectedGlobal("parameters", (tuple(values),))
+        meanings = {name: value for name, value in values.items() if is_meaning(value)}
+        numbers = {name: value for name, value in values.items() if name not in meanings}
+        self.arguments[f"{self.prefix}values"] = tuple(numbers.values())
+        spec = tuple(numbers), tuple(meanings.items())
+        self.injected[f"{self.prefix}parameters"] = InjectedGlobal("parameters", spec)
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
         return f"{self.prefix}p"
 
@@ -180,9 +183,12 @@ class Scope:
         """Return the lines that call `udf`, which may ask for `rows`; its random stream, if it asks
         for one, starts at `ids` ("id, id").
         """
-        refuse_unseeded(udf)
-        refuse_texts(udf)
-        named = attributes(udf)
+        asks = "p" in parameters(udf, self.stage)
+        meanings = {n: v for n, v in self.values.items() if asks and is_meaning(v)}
+        for each in (udf, *functions_of(meanings.values())):
+            refuse_unseeded(each)
+            refuse_texts(each)
+        named = attributes(udf, meanings)
         if not self.by_position and "topology" in parameters(udf, self.stage):
             _refuse_lists(udf, named)
         self.used = None if self.used is None or named is None else self.used | named

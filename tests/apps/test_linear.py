@@ -18,7 +18,7 @@ from support.oracles.linear_oracle import (
 
 from tux.apps.linear.linear import Linear
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.updates import STEPS, adam
+from tux.apps.linear.updates import UPDATES, adam
 from tux.apps.linear.wolfe import LONGER, fall_of_F, newton, next_trial
 from tux.base.errors import UsageError
 
@@ -120,7 +120,7 @@ def test_lbfgs_on_several_workers(k, slack):
 
 @pytest.mark.long(after=1)
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", STEPS)
+@pytest.mark.parametrize("solver", UPDATES)
 @pytest.mark.parametrize("l1", [0.0, 1.0])
 def test_a_stochastic_solver_comes_near(solver, l1):
     step = 1.0 if solver == "adagrad" else 0.0

@@ -14,6 +14,7 @@ from support.oracles.linear_oracle import fit
 from tux.apps.linear import class_quality
 from tux.apps.linear import classes as app
 from tux.apps.linear import softmax as formulas
+from tux.apps.linear.losses import LOSSES
 from tux.base.errors import UsageError
 
 TIGHT = {"l2": 0.5, "tol": 1e-10}
@@ -73,7 +74,7 @@ def row(**fields):
 def test_functions_of_samples_are_plain_python():
     tau = row(b=[0.1, 0.2, 0.3], d=[1.0, 2.0, 3.0], step=0.5, of_b=[0, 0, 0], labels=[0, 0, 0])
     tau.samples = tau.weights = tau.loss = tau.slope = tau.judged = tau.tested = tau.right = 0
-    tau.ranks = np.zeros((2, 4096))
+    tau.ranks, given = np.zeros((2, 4096)), Row(loss=LOSSES["softmax"])
     feature = row(w=[1.0, -1.0, 0.5], d=[0.5, 0.0, -1.0], gathered=[0, 0, 0])
     sample = row(label=2.0, weight=2.0, c=2.0, m=[0, 0, 0], along=[4, 4, 4], r=[0.2, 0.3, -0.5])
     edges = [row(value=2.0, feature=feature, sample=sample)]
@@ -87,20 +88,20 @@ def test_functions_of_samples_are_plain_python():
     app.centre(sample, tau)
     assert sample.m.tolist() == [0.1, 0.2, 0.3]
     tau.bent, sample.r = 0, 2 * np.array([0.2, 0.3, -0.5])
-    app.projecting(formulas.curvature)(sample, edges, tau)
+    app.project(sample, edges, tau, given)
     assert sample.along == pytest.approx([2, 2, 1])
     assert tau.bent == pytest.approx(2 * (0.2 * 4 + 0.3 * 4 + 0.5 - 1.5**2))
-    app.trials(formulas.slopes)(sample, tau)
+    app.attempt(sample, tau, given)
     p = softmax(sample.m + 0.5 * sample.along)
     assert tau.loss == pytest.approx(-2 * np.log(p[2]))
     assert sample.r == pytest.approx(2 * (p - [0, 0, 1])) and tau.of_b == pytest.approx(sample.r)
     assert tau.slope == pytest.approx(sample.r @ sample.along)
     feature.gathered[:] = tau.of_b[:] = 0
-    app.differentiating(formulas.slopes, intercept=True)(sample, edges, tau)
+    app.differentiate_all(sample, edges, tau, given)
     shares = softmax(tau.b + 2 * feature.w)
     assert tau.of_b == pytest.approx(2 * (shares - [0, 0, 1]))
     assert feature.gathered == pytest.approx(2 * tau.of_b)
-    app.differentiating(formulas.slopes, intercept=False)(sample, edges, tau)
+    app.differentiate(sample, edges, tau, given)
     assert feature.gathered == pytest.approx(4 * tau.of_b)
     out = np.zeros(3, "f4")
     class_quality.probabilities(sample, edges, tau, out)

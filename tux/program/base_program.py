@@ -57,8 +57,8 @@ class BaseProgram:
 
 
 def scalars(program: BaseProgram) -> dict[str, Any]:
-    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are of the program's
-    precision unless declared otherwise.
+    """Return the parameters that UDFs see, as numpy scalars, numbers, or what the choice means:
+    floats are of the program's precision unless declared otherwise.
     """
     out: dict[str, Any] = {}
     for name, declared in program.params.items():
@@ -67,4 +67,6 @@ def scalars(program: BaseProgram) -> dict[str, Any]:
             out[name] = np.dtype(declared.dtype or program.precision or "f8").type(chosen)
         elif declared.type is not str:
             out[name] = chosen
+        elif declared.meanings:
+            out[name] = declared.meanings[chosen]
     return out

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tux.base.errors import ProgramError, UsageError
+from tux.program.naming import describe_value
 
 WORKERS = "workers"
 """The name of the number of workers in UDFs, beside the parameters: the name of no parameter."""
@@ -31,6 +32,8 @@ class Param:
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
+    # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
+    meanings: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, name: str, given: Any) -> Any:
         """Return `given` as this parameter's type; raise UsageError when it is of another type or
@@ -87,7 +90,7 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
-    choices: Sequence[Any] = (),
+    choices: Sequence[Any] | Mapping[str, Any] = (),
     dtype: str = "",
     metavar: str = "",
     former: str = "",
@@ -97,13 +100,35 @@ def param(
 
     Its type is read from the annotation: int, float, bool or str. In kernels a float is float64
     unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
-    seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts. `former`
-    is the name that the parameter had in an earlier version: as a flag, as an argument, and in
-    files of runs it stands for the present one.
+    seen by `stages()` only, unless `choices` maps each to a function, or to a NamedTuple of
+    functions and numbers: UDFs see what the chosen one means, as in ``p.loss.slope(y, m)``.
+    `metavar` stands for the value in help texts. `former` is the name that the parameter had in an
+    earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
-    return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar, former=former)
+    meanings = choices if isinstance(choices, Mapping) else {}
+    for name, thing in meanings.items():
+        if not (isinstance(name, str) and is_meaning(thing)):
+            raise ProgramError(
+                f"the choice {name!r} of a parameter means {describe_value(thing)}",
+                do="map each name to a function, or to a NamedTuple of functions and numbers",
+            )
+    names = tuple(choices)
+    return Param(
+        default, help, low, high, names, dtype, metavar=metavar, former=former, meanings=meanings
+    )
+
+
+def is_meaning(thing: Any) -> bool:
+    """Return whether a choice can stand in functions on rows: a function, or a NamedTuple."""
+    return callable(thing) or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
+
+
+def functions_of(meanings: Iterable[Any]) -> list[Any]:
+    """Return the functions that choices mean, and those in NamedTuples."""
+    members = [each for m in meanings for each in (m if isinstance(m, tuple) else (m,))]
+    return [each for each in members if callable(each)]
 
 
 def formers(params: Mapping[str, Param]) -> dict[str, str]:

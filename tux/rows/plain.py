@@ -116,19 +116,22 @@ def plain_lane(spec: RowSpec) -> Callable[[Arrays, int], PlainRow]:
 
 
 class Parameters(SimpleNamespace):
-    """The numbers among the parameters, by attribute."""
+    """The parameters that functions see, by attribute: numbers, and meanings of choices."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"p.{name} is no number that the program declares")
 
 
-def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
+def plain_parameters(
+    names: Sequence[str], meanings: tuple[tuple[str, Any], ...] = ()
+) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
     """Return the plain counterpart of `tux.rows.row.compiled_parameters`."""
     return lambda values: Parameters(
         **{
             n: v.item() if isinstance(v, np.generic) else v
             for n, v in zip(names, values, strict=True)
-        }
+        },
+        **dict(meanings),
     )
 
 

@@ -22,6 +22,7 @@ from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array, populate_array
 
 from tux.rows.extreme import ExtremesType, ExtremeType
+from tux.rows.meanings import MeaningType
 from tux.rows.table import RowSpec
 
 # (name, element type, dimensions of one entry or RAGGED or one of EXTREMES; writable)
@@ -78,16 +79,21 @@ class _RowModel(StructModel):
 
 
 class ParametersType(types.Type):
-    """The program's parameters as one value: a struct of scalars."""
+    """The program's parameters as one value: a struct of scalars. `meanings`: those whose choices
+    are functions or NamedTuples, with the chosen one.
+    """
 
-    def __init__(self, fields: tuple[tuple[str, types.Type], ...]) -> None:
-        self.fields = fields
-        super().__init__(f"parameters ({', '.join(name for name, _ in fields)})")
+    def __init__(
+        self, fields: tuple[tuple[str, types.Type], ...], meanings: tuple[tuple[str, Any], ...]
+    ) -> None:
+        self.fields, self.meanings = fields, dict(meanings)
+        names = [*(name for name, _ in fields), *self.meanings]
+        super().__init__(f"parameters ({', '.join(names)})")
 
     @property
     def key(self) -> Any:
-        """The values by which numba compares parameters' types: names and types."""
-        return self.fields
+        """The values by which numba compares parameters' types: names and types, and meanings."""
+        return self.fields, tuple(self.meanings.items())
 
 
 @register_model(ParametersType)
@@ -101,11 +107,23 @@ class _ParametersAttributes(AttributeTemplate):
     key = ParametersType
 
     def generic_resolve(self, typ: ParametersType, attr: str) -> types.Type | None:
-        return dict(typ.fields).get(attr)
+        if attr not in typ.meanings:
+            return dict(typ.fields).get(attr)
+        return _type_of_meaning(self.context, typ.meanings[attr])
+
+
+def _type_of_meaning(context: Any, meaning: Any) -> types.Type:
+    """Return the type of a chosen NamedTuple or function."""
+    if hasattr(meaning, "_fields"):
+        return MeaningType(meaning)
+    found: types.Type = context.resolve_value_type(meaning)
+    return found
 
 
 @lower_getattr_generic(ParametersType)
 def _load_parameter(context: Any, builder: Any, typ: ParametersType, value: Any, attr: str) -> Any:
+    if attr in typ.meanings:
+        return context.get_dummy_value()
     return getattr(cgutils.create_struct_proxy(typ)(context, builder, value=value), attr)
 
 
@@ -298,14 +316,14 @@ def compiled_row(spec: RowSpec) -> Any:
     return row
 
 
-def compiled_parameters(names: Sequence[str]) -> Any:
+def compiled_parameters(names: Sequence[str], meanings: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Return a function for kernels: ``parameters(values)`` makes `p` from a tuple of scalars in
-    the order of `names`.
+    the order of `names`. `meanings`: names and meanings of the other parameters.
     """
 
     @intrinsic
     def parameters(typingctx: Any, values: Any) -> Any:
-        typ = ParametersType(tuple(zip(names, values, strict=True)))
+        typ = ParametersType(tuple(zip(names, values, strict=True)), meanings)
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             struct = cgutils.create_struct_proxy(typ)(context, builder)
