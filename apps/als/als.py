@@ -107,11 +107,11 @@ class ALS(Program):
         return [*counts, Apply("item", copy_count), GlobalSync(set_offset)]
 
     def stages(self, cluster):
-        return [*self._half("user", "item", cluster), *self._half("item", "user", cluster)]
-
-    def _half(self, end, other, cluster):
-        solver = conjugate if self.steps else normal
-        return [Barrier(), *gram_of(self, other), *solver.STAGES[end](cluster)]
+        of = conjugate if self.steps else normal
+        users = Barrier(), *gram_of(self, "item"), Exchange(of.solve_user)
+        alone = Exchange(of.solve_item, over="item", cut=False)
+        others = of.cut_item_stages() if cluster.workers > 1 else []
+        return [*users, Barrier(), *gram_of(self, "user"), alone, *others]
 
     def evaluate(self, cluster):
         return quality_stages(self, held_out=cluster.has_test)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.als.edges import item_of, pulling, user_of
-from tux.apps.als.ends import ends
-from tux.apps.als.steps import advance, begin, solving
+from tux.apps.als.edges import item_of, pull, user_of
+from tux.apps.als.steps import advance, begin, solve
 from tux.stages import Apply, Barrier, Exchange, Repeat
 
 
@@ -20,13 +19,20 @@ def numbers_per_item(p):
     return p.rank if p.steps else 0
 
 
-pull_items, pull_users = pulling(item_of), pulling(user_of)
+def solve_user(user, edges, tau, p):
+    """Move a user's factors towards the best ones."""
+    solve(edges, item_of, user.f, user.n, tau, p)
+
+
+def solve_item(item, edges, tau, p):
+    """Move the factors of an item that has all its edges towards the best ones."""
+    solve(edges, user_of, item.f, item.n, tau, p)
 
 
 def gather_residual(item, edges, tau, p):
     """Add up this worker's part of b - A x."""
     got = np.zeros(p.rank, np.float32)
-    pull_users(edges, item.f, np.float32(1), got, tau, p)
+    pull(edges, user_of, item.f, np.float32(1), got, tau, p)
     item.got[:] += got
     item.here += 1
 
@@ -44,7 +50,7 @@ def set_direction(item, tau, p):
 def gather_product(item, edges, tau, p):
     """Add up this worker's part of -A d."""
     got = np.zeros(p.rank, np.float32)
-    pull_users(edges, item.d, np.float32(0), got, tau, p)
+    pull(edges, user_of, item.d, np.float32(0), got, tau, p)
     item.got[:] += got
 
 
@@ -62,7 +68,3 @@ def cut_item_stages():
     )
     following = Exchange(gather_product, over="item", additive=True, cut=True), Apply("item", step)
     return [*beginning, Repeat(Barrier(), *following, times="steps")]
-
-
-STAGES = ends(solving, (pull_items, pull_users), cut_item_stages)
-"""The stages that solve an end."""

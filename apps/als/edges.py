@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux import dot
+
 
 def weigh(value, tau, p):
     """Return an edge's weight w, and w times its target t.
@@ -21,14 +23,6 @@ def weigh(value, tau, p):
     return np.float32(1), value - np.float32(tau.offset)
 
 
-def inner(x, y):
-    """Return the inner product."""
-    total = np.float32(0)
-    for k in range(len(x)):
-        total += x[k] * y[k]
-    return total
-
-
 def item_of(edge):
     """Return the far end's factors, of a user's edge."""
     return edge.item.f
@@ -39,37 +33,33 @@ def user_of(edge):
     return edge.user.f
 
 
-def pulling(far):
-    """Return a function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+def pull(edges, far, v, targets, out, tau, p):
+    """Compute out += sum of (targets w t - w v.y) y, over a vertex's edges; `far` finds the factors
+    y of an edge's other end. With `targets` 1 this is the right side less the matrix times v, with
+    0 the latter alone.
 
-    def pull(edges, v, targets, out, tau, p):
-        """Compute out += sum of (targets w t - w v.y) y: with `targets` 1 the right side less the
-        matrix times v, with 0 the latter alone.
-
-        Four edges at a time, so that v and out are read once for all of them.
-        """
-        n = len(edges)
-        for e in range(0, n - 3, 4):
-            y0, y1, y2, y3 = far(edges[e]), far(edges[e + 1]), far(edges[e + 2]), far(edges[e + 3])
-            s0, s1, s2, s3 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for k in range(p.rank):
-                s0 += v[k] * y0[k]
-                s1 += v[k] * y1[k]
-                s2 += v[k] * y2[k]
-                s3 += v[k] * y3[k]
-            w0, t0 = weigh(edges[e].value, tau, p)
-            w1, t1 = weigh(edges[e + 1].value, tau, p)
-            w2, t2 = weigh(edges[e + 2].value, tau, p)
-            w3, t3 = weigh(edges[e + 3].value, tau, p)
-            c0, c1 = targets * t0 - w0 * s0, targets * t1 - w1 * s1
-            c2, c3 = targets * t2 - w2 * s2, targets * t3 - w3 * s3
-            for k in range(p.rank):
-                out[k] += c0 * y0[k] + c1 * y1[k] + c2 * y2[k] + c3 * y3[k]
-        for e in range(n - n % 4, n):
-            y = far(edges[e])
-            w, t = weigh(edges[e].value, tau, p)
-            c = targets * t - w * inner(v, y)
-            for k in range(p.rank):
-                out[k] += c * y[k]
-
-    return pull
+    Four edges at a time, so that v and out are read once for all of them.
+    """
+    n = len(edges)
+    for e in range(0, n - 3, 4):
+        y0, y1, y2, y3 = far(edges[e]), far(edges[e + 1]), far(edges[e + 2]), far(edges[e + 3])
+        s0, s1, s2, s3 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        for k in range(p.rank):
+            s0 += v[k] * y0[k]
+            s1 += v[k] * y1[k]
+            s2 += v[k] * y2[k]
+            s3 += v[k] * y3[k]
+        w0, t0 = weigh(edges[e].value, tau, p)
+        w1, t1 = weigh(edges[e + 1].value, tau, p)
+        w2, t2 = weigh(edges[e + 2].value, tau, p)
+        w3, t3 = weigh(edges[e + 3].value, tau, p)
+        c0, c1 = targets * t0 - w0 * s0, targets * t1 - w1 * s1
+        c2, c3 = targets * t2 - w2 * s2, targets * t3 - w3 * s3
+        for k in range(p.rank):
+            out[k] += c0 * y0[k] + c1 * y1[k] + c2 * y2[k] + c3 * y3[k]
+    for e in range(n - n % 4, n):
+        y = far(edges[e])
+        w, t = weigh(edges[e].value, tau, p)
+        c = targets * t - w * dot(v, y)
+        for k in range(p.rank):
+            out[k] += c * y[k]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.als.edges import item_of, user_of, weigh
-from tux.apps.als.ends import ends
 from tux.apps.als.steps import penalty
 from tux.rows.packed import packed_add, packed_solve
 from tux.stages import Apply, Exchange
@@ -32,27 +31,22 @@ def side_entries(p):
     return 0 if p.steps else p.rank
 
 
-def adding(far):
-    """Return a function of a vertex's edges; `far` finds the factors y of an edge's other end."""
-
-    def add(edges, a, b, tau, p):
-        """Add the edges' parts of A and b."""
-        rows, weighted = np.empty((BLOCK, p.rank)), np.empty((BLOCK, p.rank))
-        count = 0
-        for edge in edges:
-            y = far(edge)
-            w, t = weigh(edge.value, tau, p)
-            for k in range(p.rank):
-                rows[count, k] = y[k]
-                weighted[count, k] = w * np.float64(y[k])
-                b[k] += t * np.float64(y[k])
-            count += 1
-            if count == BLOCK:
-                packed_add(a, weighted, rows, count)
-                count = 0
-        packed_add(a, weighted, rows, count)
-
-    return add
+def add(edges, far, a, b, tau, p):
+    """Add the edges' parts of A and b; `far` finds the factors y of an edge's other end."""
+    rows, weighted = np.empty((BLOCK, p.rank)), np.empty((BLOCK, p.rank))
+    count = 0
+    for edge in edges:
+        y = far(edge)
+        w, t = weigh(edge.value, tau, p)
+        for k in range(p.rank):
+            rows[count, k] = y[k]
+            weighted[count, k] = w * np.float64(y[k])
+            b[k] += t * np.float64(y[k])
+        count += 1
+        if count == BLOCK:
+            packed_add(a, weighted, rows, count)
+            count = 0
+    packed_add(a, weighted, rows, count)
 
 
 def solve(a, b, n, x, tau, p):
@@ -72,25 +66,27 @@ def solve(a, b, n, x, tau, p):
             x[k] = b[k]
 
 
-add_items, add_users = adding(item_of), adding(user_of)
+def solve_own(edges, far, x, n, tau, p):
+    """Set x to the solution of a vertex that has all its edges."""
+    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    add(edges, far, a, b, tau, p)
+    solve(a, b, n, x, tau, p)
 
 
-def solving(add):
-    """Return a function that solves a vertex that has all its edges; `add`: that of its edges."""
+def solve_user(user, edges, tau, p):
+    """Find the best factors of a user."""
+    solve_own(edges, item_of, user.f, user.n, tau, p)
 
-    def solve_own(edges, x, n, tau, p):
-        """Set x to the solution."""
-        a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
-        add(edges, a, b, tau, p)
-        solve(a, b, n, x, tau, p)
 
-    return solve_own
+def solve_item(item, edges, tau, p):
+    """Find the best factors of an item that has all its edges."""
+    solve_own(edges, user_of, item.f, item.n, tau, p)
 
 
 def gather(item, edges, tau, p):
     """Add up this worker's part of A and b."""
     a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
-    add_users(edges, a, b, tau, p)
+    add(edges, user_of, a, b, tau, p)
     for k in range(len(a)):
         item.a[k] += a[k]
     for k in range(p.rank):
@@ -107,7 +103,3 @@ def solve_gathered(item, tau, p):
 def cut_item_stages():
     """Return the stages of items that have edges on several workers."""
     return [Exchange(gather, over="item", additive=True, cut=True), Apply("item", solve_gathered)]
-
-
-STAGES = ends(solving, (add_items, add_users), cut_item_stages)
-"""The stages that solve an end."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.als.edges import inner, weigh
+from tux import dot
+from tux.apps.als.edges import weigh
 from tux.stages import Exchange, GlobalSync
 
 
 def rate(user, item, tau, p):
     """Return the predicted rating, or preference; the mean of ratings where either end has none."""
-    return inner(user.f, item.f) + tau.offset if user.n > 0 and item.n > 0 else tau.mean
+    return dot(user.f, item.f) + tau.offset if user.n > 0 and item.n > 0 else tau.mean
 
 
 def measure(user, item, rating, tau, p):
     """Add a training edge's part to the objective."""
-    s = inner(user.f, item.f)
+    s = dot(user.f, item.f)
     w, t = weigh(rating.value, tau, p)
     if p.implicit:
         # (1 + w) (preference - s)^2, less the s^2 that all pairs have
@@ -28,7 +29,7 @@ def measure(user, item, rating, tau, p):
 
 def norm(v, tau, p):
     """Add a vertex's part to the objective."""
-    square = np.float64(inner(v.f, v.f))
+    square = np.float64(dot(v.f, v.f))
     tau.norms += square if p.plain else v.n * square
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps.als.edges import pull
+
 ENOUGH = 1e-20
 """Of r.r: nothing is left to be done."""
 
@@ -78,21 +80,14 @@ def advance(x, n, r, d, got, square, tau, p):
     return after
 
 
-def solving(pull):
-    """Return a function that takes all steps of a vertex that has all its edges; `pull`: that of
-    its edges.
-    """
-
-    def solve(edges, x, n, tau, p):
-        """Move x towards the solution."""
-        r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
-        got = np.zeros(p.rank, np.float32)
-        pull(edges, x, np.float32(1), r, tau, p)
-        square = begin(x, n, r, d, tau, p)
-        for _ in range(p.steps):
-            for k in range(p.rank):
-                got[k] = 0
-            pull(edges, d, np.float32(0), got, tau, p)
-            square = advance(x, n, r, d, got, square, tau, p)
-
-    return solve
+def solve(edges, far, x, n, tau, p):
+    """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
+    r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
+    got = np.zeros(p.rank, np.float32)
+    pull(edges, far, x, np.float32(1), r, tau, p)
+    square = begin(x, n, r, d, tau, p)
+    for _ in range(p.steps):
+        for k in range(p.rank):
+            got[k] = 0
+        pull(edges, far, d, np.float32(0), got, tau, p)
+        square = advance(x, n, r, d, got, square, tau, p)
