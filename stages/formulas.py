@@ -70,7 +70,7 @@ def exchange_scores(program: Program, names: Sequence[str]) -> Exchange:
     asked = parameters(score.f, score.label)
     row, data = _judged_row(program, asked)
     terms = [line for name in names for line in _score_terms(program, name, row, data)]
-    lines = [f"score = predict({', '.join(asked)})", *terms]
+    lines = [f"_score = _predict({', '.join(asked)})", *terms]
     needed, role = list(dict.fromkeys([*asked, row, "tau"])), score.enumerated_role(program)
     return _exchange(program, names, needed, lines, role, score.f)
 
@@ -87,7 +87,7 @@ def _score_terms(program: Program, name: str, row: str, data: Sequence[str]) -> 
                 where=place_of_member(type(program), "tau"),
                 do=f"name one as truth=...: {', '.join(data) or f'{row} has none'}",
             )
-        places = {"score": "score", "truth": f"{row}.{truth}"}
+        places = {"score": "_score", "truth": f"{row}.{truth}"}
         lines.append(f"tau.{computed.place(name, total)} += {term.write(places)}")
     return lines
 
@@ -145,7 +145,7 @@ def _exchange(
     or, with the function `predict`, on held-out ones.
     """
     where, label = place_of_member(type(program), "tau"), f"Exchange({', '.join(names)})"
-    name, scope = ("measure", {"predict": predict}) if predict else ("gather", {})
+    name, scope = ("measure", {"_predict": predict}) if predict else ("gather", {})
     udf = write_udf(name, Origin(label, where), needed, lines, {"np": np, **scope})
     stage = Exchange(udf, over, held_out=predict is not None)
     stage.label, stage.where = label, where

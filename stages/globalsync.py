@@ -47,7 +47,8 @@ class GlobalSync(CallingStage):
 
     `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as
     `over`. `f` runs once a clock on one row, so it is never compiled: it may use all of Python and
-    numpy. Without `f`, the totals of formulas alone are cleared; others stay where they are.
+    numpy. Without `f`, the totals of formulas alone are cleared; others stay where they are, and
+    all of them if there is an `aggregate`.
 
     `computes`: the numbers with formulas. `takes`: the totals that it takes, which are cleared
     behind it; None: all.

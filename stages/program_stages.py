@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-from tux.program.computed import Computed
-from tux.program.program import Program, returned_stages
+from tux.base.errors import ProgramError
+from tux.program.computed import Computed, Gather
+from tux.program.naming import place_of_member
+from tux.program.program import STAGED, Program, returned_stages
 from tux.program.stage import Cluster, Stage, TotalAddition
-from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calling import CallingStage, calls_of
+from tux.stages.analysis.effect_expressions import EVERY
 from tux.stages.exchange import Exchange
 from tux.stages.formulas import exchange_scores, exchange_statistics
 from tux.stages.globalsync import GlobalSync
@@ -43,9 +46,57 @@ def complete_stages(
     }
     if not formulas:
         return stages
+    if method == "stages":
+        _refuse_idle(program, formulas, cluster)
+    return _add_formulas(program, formulas, stages)
+
+
+def _add_formulas(program: Program, formulas: Formulas, stages: list[Stage]) -> list[Stage]:
+    """Return the `stages` of a method with the formulas that they compute."""
     computed, left = _compute(program, formulas, stages, {}, "")
     late = _complete(formulas, left)
     return [*computed, _compute_at(GlobalSync(), formulas, late)] if late else computed
+
+
+def _refuse_idle(program: Program, formulas: Formulas, cluster: Cluster) -> None:
+    """Raise ProgramError for a formula that no stage computes, though functions add to some of its
+    totals, or perhaps do.
+    """
+    at_hand, added, unknown = _find_totals(program, formulas, cluster)
+    for name in formulas.keys() - at_hand:
+        if _gather_of(program, name):
+            continue
+        for udf, where in unknown.items():
+            raise ProgramError(
+                f"which totals `{udf}` adds to is not known, and tau.{name} is computed from them",
+                where=where,
+                do="write it with `def` in a file; or declare metric(), which GlobalSync(f) sets",
+            )
+        missing = [each for each in formulas[name] if each not in added]
+        if 0 < len(missing) < len(formulas[name]):
+            raise ProgramError(
+                f"tau.{name} is never computed: no function adds to tau.{missing[0]}",
+                where=place_of_member(type(program), "tau"),
+                do=f"add to all totals of its formula: {', '.join(formulas[name])}",
+            )
+
+
+def _find_totals(
+    program: Program, formulas: Formulas, cluster: Cluster
+) -> tuple[set[str], set[str], dict[str, str]]:
+    """Return the formulas that some stage computes, the totals to which functions add, and the
+    functions of which that is not known, each with its place.
+    """
+    computed, added, unknown = set[str](), set[str](), dict[str, str]()
+    for method in STAGED:
+        stages = returned_stages(program, method, cluster._replace(has_test=True))
+        for _, stage, calls in calls_of(program, _add_formulas(program, formulas, stages)):
+            computed.update(stage.computes if isinstance(stage, GlobalSync) else ())
+            for call in calls:
+                added.update(call.adds())
+                if where := call.effects.of("tau", EVERY).get("unknown"):
+                    unknown[call.udf.__name__] = where
+    return computed, added, unknown
 
 
 def _numbers(program: Program, *, judging: bool) -> list[str]:
@@ -57,6 +108,12 @@ def _numbers(program: Program, *, judging: bool) -> list[str]:
         for name, field in program.context.fields.items()
         if isinstance(field, Computed) and field.gather and bool(field.gather.truth) == judging
     ]
+
+
+def _gather_of(program: Program, name: str) -> Gather | None:
+    """Return the terms by which tux gathers a number of the context, if it does."""
+    computed = program.context.fields[name]
+    return computed.gather if isinstance(computed, Computed) else None
 
 
 def _totals_of(program: Program, name: str) -> tuple[str, ...]:
@@ -90,7 +147,8 @@ def _compute(
     for stage in stages:
         with stage.locate_errors():
             given = stage
-            if type(stage) is GlobalSync:
+            # an aggregate alone adds to totals, and others may follow
+            if type(stage) is GlobalSync and (stage.f is not None or stage.aggregate is None):
                 held = CallingStage.totals_after(stage, program, before, role)
                 if names := _complete(formulas, held):
                     given = _compute_at(stage, formulas, names)

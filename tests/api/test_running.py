@@ -3,6 +3,8 @@
 import copy
 import gc
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -205,3 +207,30 @@ def test_of_the_run_only_the_model_stays_in_memory(ratings):
         gc.enable()
     assert all(id(each) in before for each in held)
     assert len(run.recommend(n=1)) == len(run.vertices["user"])
+
+
+def test_a_program_of_standard_input_runs():
+    """Python's own `python -`: its file is no file."""
+    text = """
+import tux
+from tux import *
+
+def add(user, item, tau):
+    tau.n += 1
+
+def take(tau):
+    tau.count = tau.n
+
+class Counting(Program):
+    epochs = 1
+    user = item = Vertex()
+    link = Edge("user", "item")
+    tau = Context(n=total(), count=metric())
+
+    def stages(self):
+        return [Exchange(add), GlobalSync(take)]
+
+print(tux.run(Counting(), {"user": [1, 2], "item": [3, 3]}, progress=False).history["count"])
+"""
+    done = subprocess.run([sys.executable, "-"], input=text, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[2.]\n", "")

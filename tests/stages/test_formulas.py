@@ -1,5 +1,7 @@
 """Numbers of the context with formulas: metrics, measures of held-out data, and statistics."""
 
+from types import FunctionType
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -161,6 +163,22 @@ def take(tau):
     pass
 
 
+def add_norm(v, tau):
+    tau.squares += v.bias
+
+
+def test_an_aggregate_without_a_function_leaves_the_totals_to_others():
+    stages = [
+        Exchange(add),
+        GlobalSync(aggregate=add_norm, over="user"),
+        GlobalSync(aggregate=add_norm, over="item"),
+    ]
+    record, _ = train(with_stages(lambda: stages), held=None)
+    norms = 0.5 * (len(EDGES.ids["user"]) + len(EDGES.ids["item"]))
+    wanted = 3 * np.sqrt((np.sum(VALUES.astype(float) ** 2) + norms) / len(VALUES))
+    assert record["rms"] == pytest.approx(wanted, rel=1e-6)
+
+
 def test_a_formula_waits_for_all_of_its_totals():
     stages = [Exchange(count), GlobalSync(take), Exchange(add), GlobalSync(take)]
     first, second = (
@@ -170,8 +188,6 @@ def test_a_formula_waits_for_all_of_its_totals():
     )
     assert first.computes == () and second.computes == ("rms",)
     assert first is stages[1] and stages[3].computes == ()  # the user's own stay as they are
-    record, _ = train(with_stages(lambda: [Exchange(count), GlobalSync(take)]), held=None)
-    assert "rms" not in record
 
 
 def test_statistics_follow_the_order_of_the_first_exchange():
@@ -305,3 +321,16 @@ def test_what_cannot_be_measured(program, code):
     with pytest.raises(ProgramError, match=message(code, "test_rmse")) as error:
         stages_of(program(), "evaluate", Cluster(has_test=True))
     assert "test_formulas.py:" in error.value.where
+
+
+def test_a_formula_of_which_one_total_is_never_added_to():
+    with pytest.raises(ProgramError, match=message("tau-is-never-computed-no", "rms", "squares")):
+        stages_of(with_stages(lambda: [Exchange(count), GlobalSync(take)]), "stages", Cluster())
+
+
+def test_a_formula_of_totals_of_a_function_without_a_source():
+    scope = {}
+    text = "def hidden(user, tau):\n    tau.squares += 1\n    tau.n += 1"
+    FunctionType(compile(text, "<nowhere>", "exec"), scope)()
+    with pytest.raises(ProgramError, match=message("which-totals-adds-to-is", "hidden", "rms")):
+        stages_of(with_stages(lambda: [Exchange(scope["hidden"])]), "stages", Cluster())

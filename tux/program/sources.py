@@ -136,11 +136,13 @@ def source_of(program: Program) -> Source:
 
 
 def _file_of(kind: type[Program]) -> str:
-    """Return the file of a class; "" for one of a notebook or a shell."""
+    """Return the file of a class; "" for one of a notebook, a shell or standard input."""
     if module := sys.modules.get(kind.__module__):
-        return getattr(module, "__file__", None) or ""
-    code = getattr(kind.stages, "__code__", None)  # the importer has not kept the module there
-    return code.co_filename if code and os.path.isfile(code.co_filename) else ""
+        file = getattr(module, "__file__", None) or ""
+    else:  # the importer has not kept the module there
+        code = getattr(kind.stages, "__code__", None)
+        file = code.co_filename if code else ""
+    return file if os.path.isfile(file) else ""
 
 
 def _load(path: str) -> ModuleType:
