@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.base.random import key
-from tux.clock.block import Block
-from tux.clock.steps import Step
 from tux.engine.partition import Partition
-from tux.graph.layout import columns_of_round, tile_order
 from tux.graph.local import LocalVertices
 from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch
@@ -20,18 +16,11 @@ from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
+from tux.stages.blocks.exchange_step import ExchangeStep, FrontierStep
 from tux.stages.blocks.walk import Walk
 from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
-from tux.stages.kernel.loops import EdgeLoops, Loop
-from tux.stages.kernel.tickets import (
-    EACH,
-    EDGES_PER_ITEM,
-    Items,
-    cells,
-    even_items,
-    ranges,
-    with_tickets,
-)
+from tux.stages.kernel.loops import EdgeLoops
+from tux.stages.kernel.tickets import EACH
 
 
 class Exchange(CallingStage):
@@ -70,6 +59,10 @@ class Exchange(CallingStage):
         stale_context=True  threads may change shared fields of the context on copies
                             (`tux.stages.kernel.lanes`), as several workers do
 
+    `active="changed"`: only vertices whose field of that name is True, a `value` of dtype b1, with
+    their edges, in one form or the other: a frontier. What it costs grows with their edges alone.
+    At any slack it sees the flags that all earlier stages have left, so none is missed.
+
     `cut=False`: only vertices that one worker alone holds, so each has all its edges; on one
     worker, all. `cut=True`: only the others. Where the edges of an end are declared `whole`, a
     vertex is visited where they are, or, without any, where its master is; of held-out edges, only
@@ -78,6 +71,8 @@ class Exchange(CallingStage):
 
     once = False
     """Whether only masters are visited."""
+    active = ""
+    """The field of the vertices that are visited; "": all are."""
 
     def __init__(
         self,
@@ -91,13 +86,15 @@ class Exchange(CallingStage):
         shares: int = 0,
         stale_context: bool = False,
         cut: bool | None = None,
+        active: str = "",
         **former: Any,
     ) -> None:
         self.f: Udf | None = f
         self.over, self.enter, self.leave, self.held_out = over, enter, leave, held_out
         self.additive, self.shares, self.stale_context = additive, shares, stale_context
-        self.cut = cut
-        self.label = f"Exchange({udf_names(f)}{f', over={over}' if over else ''})"
+        self.cut, self.active = cut, active
+        words = [udf_names(f), *(f"{n}={v}" for n, v in (("over", over), ("active", active)) if v)]
+        self.label = f"Exchange({', '.join(words)})"
         refuse_former_words(self.label, former)
         if f is None:
             visited = f"ForEach(TYPE, {udf_names(enter or leave) or 'f'})"
@@ -139,6 +136,13 @@ class Exchange(CallingStage):
                 raise ProgramError(
                     f"{self.label} has {name}={value!r}", do=f"write {name}=True, or leave it out"
                 )
+        if not isinstance(self.active, str) or (self.active and (self.held_out or self.shares)):
+            raise ProgramError(
+                f"{self.label} has active={self.active!r}{' and held_out' * self.held_out}"
+                f"{f' and shares={self.shares}' if self.shares else ''}",
+                do='name a value of dtype b1 of the vertices, as in active="changed", in an '
+                "Exchange on training edges without shares",
+            )
         if self.cut is not None and (not isinstance(self.cut, bool) or self.held_out):
             raise ProgramError(
                 f"{self.label} has cut={self.cut!r}{' and held_out' * self.held_out}",
@@ -175,7 +179,8 @@ class Exchange(CallingStage):
         """True if the edges of a block can be walked share by share of the other end: if the UDF is
         called per edge, in any order.
         """
-        return self.f is not None and not (self._per_vertex or self.enter or self.leave)
+        by_vertex = self._per_vertex or self.enter or self.leave or self.active
+        return self.f is not None and not by_vertex
 
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
@@ -199,6 +204,11 @@ class Exchange(CallingStage):
         return step
 
     def _step(self, partition: Partition, batch: Batch | None) -> ExchangeStep:
+        if self.active and batch:
+            raise ProgramError(
+                f"{self.label} stands in a MiniBatch",
+                do="put it outside: its vertices are chosen by `active`, not block by block",
+            )
         role = batch.role if batch else self.role(partition.program)
         plan = self.plan(partition.program, role)
         walk = self.walk(partition, batch, role, plan)
@@ -211,7 +221,27 @@ class Exchange(CallingStage):
             loops = EdgeLoops(partition, self.label, walk.edges, walk.layout, walk.role, plan)
             return ExchangeStep(partition, walk, plan, loops.per_edge(self.f))
         loops, lines = self.loops(partition, walk, plan)
+        if self.active:
+            flags = self._flags(partition, role)
+            step = FrontierStep(partition, walk, plan, loops.over_frontier(lines), flags)
+            step.in_order = True
+            return step
         return ExchangeStep(partition, walk, plan, loops.over_rows(lines))
+
+    def _flags(self, partition: Partition, role: str) -> np.ndarray:
+        """Return the field (n,) that says which vertices are visited."""
+        vertex = dict(zip(partition.program.edge.roles, partition.program.edge.ends, strict=True))[
+            role
+        ]
+        fields = partition.program.vertices[vertex].fields
+        flags = [n for n, f in fields.items() if (f.kind, f.dtype, f.shape) == ("value", "b1", ())]
+        if self.active not in flags:
+            raise ProgramError(
+                f"{self.label}: {vertex} has no value {self.active} of dtype b1",
+                do=f'declare it: {vertex} = Vertex({self.active}=value("b1")); there are: '
+                f"{', '.join(flags) or 'none'}",
+            )
+        return partition.tables[vertex].arrays[self.active]
 
     def plan(self, program: BaseProgram, role: str) -> ThreadPlan:
         """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
@@ -321,79 +351,3 @@ def _replicated_mask(vertices: LocalVertices) -> np.ndarray:
         holders[held] += 1  # a worker holds a vertex once
     alone = part.masters[holders <= 1]
     return ~np.isin(part.rows[: vertices.n_train], alone)
-
-
-class ExchangeStep(Step):
-    """An Exchange of one worker."""
-
-    def __init__(self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
-        self._partition, self.walk, self._plan, self._kernel = partition, walk, plan, kernel
-        self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
-
-    def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the block's tiles, of its share of the other end if it has one, in a random order
-        of this pass, and the boundaries of their runs.
-
-        The order is random so that no tile is favoured by always coming last.
-        """
-        partition, layout, row_bytes = self._partition, self.walk.layout, self.walk.row_bytes
-        first, last = self.walk.groups(block)
-        if block is None or block.rounds == 1:
-            return tile_order(
-                key(partition.seed, "tiles", partition.pass_number, first),
-                first,
-                last,
-                layout.across,
-                row_bytes,
-            )
-        columns = columns_of_round(
-            key(partition.seed, "rounds", partition.pass_number),
-            layout.across,
-            block.round,
-            block.rounds,
-        )
-        stream = key(partition.seed, "tiles", partition.pass_number, first, block.round)
-        return tile_order(stream, first, last, layout.across, row_bytes, columns)
-
-    def items(self, block: Block | None = None) -> Items:
-        """Return the items of a block that threads share: its tiles in their order, or ranges of
-        its rows.
-        """
-        bounds, plan, span = self.walk.layout.bounds, self._plan, self.walk.groups(block)
-        if self.walk.tiled and span[1] - span[0] > 1:
-            return self._in_order(*self.tiles(block))
-        if self.walk.tiled:  # of one tile there is one order
-            if span not in self._ranges:
-                self._ranges[span] = self._in_order(
-                    np.arange(*span), np.array([0, span[1] - span[0]])
-                )
-            return self._ranges[span]
-        if plan.form == "cells":
-            stream = key(self._partition.seed, "cells", self._partition.pass_number, span[0])
-            across = self.walk.layout.across
-            least = 0 if self._partition.cuts_few else EDGES_PER_ITEM
-            return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
-        if span not in self._ranges:
-            self._ranges[span] = Items(even_items(*span, bounds))
-        return self._ranges[span]
-
-    def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
-        """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
-        bounds, plan = self.walk.layout.bounds, self._plan
-        row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
-        items = ranges(bounds[tiles], bounds[tiles + 1])
-        held = row if plan.rows else None, column if plan.columns else None
-        return Items(*with_tickets(items, *held), runs)
-
-    def run(self, block: Block | None = None) -> None:
-        """Run the UDF along the block's edges."""
-        layout, items = self.walk.layout, self.items(block)
-        with self._partition.timing("compute"):
-            self._kernel(items)
-        if self.walk.edges is self._partition.graph.edges:
-            if self.walk.tiled:
-                count = items.size
-            else:
-                first, last = self.walk.groups(block)
-                count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]
-            self._partition.edges_visited += int(count)

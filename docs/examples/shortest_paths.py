@@ -1,5 +1,5 @@
 """Shortest paths from one vertex: d(v) = min of d(u) + length(u, v) over the edges (u, v), until no
-distance changes.
+distance changes. Only edges of vertices whose distance has changed are visited.
 
 Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958. The file holds an edge
 on each line: two ids, from and to, and its length. A road that leads both ways stands twice.
@@ -17,7 +17,6 @@ from tux import (
     Context,
     Edge,
     Exchange,
-    GlobalSync,
     Program,
     Report,
     Vertex,
@@ -31,7 +30,8 @@ from tux import (
 
 
 def begin(place, p):
-    place.distance = 0.0 if place.id == p.source else np.inf
+    place.changed = place.id == p.source
+    place.distance = 0.0 if place.changed else np.inf
 
 
 def relax(src, dst, road):
@@ -39,13 +39,10 @@ def relax(src, dst, road):
 
 
 def take(place, tau):
-    if place.nearest < place.distance:
+    place.changed = place.nearest < place.distance
+    if place.changed:
         place.distance = place.nearest
         tau.changes += 1
-
-
-def finish(tau):
-    tau.changed = tau.changes
 
 
 class UnsettledDistances(Report):
@@ -61,9 +58,13 @@ class ShortestPaths(Program):
     """Lengths of the shortest paths from one vertex to all; infinite where no path leads."""
 
     source: str = vertex_param("place", "where the paths begin")
-    place = Vertex(distance=value("f8", finite=False), nearest=delta("f8", combine="min"))
+    place = Vertex(
+        distance=value("f8", finite=False),
+        nearest=delta("f8", combine="min"),
+        changed=value("b1", kept=False),
+    )
     road = Edge("place", "place", length=data("f8"))
-    tau = Context(changes=total("i8"), changed=metric())
+    tau = Context(changed=metric("changes", changes=total("i8")))
     report = UnsettledDistances()
     epochs = 10_000
 
@@ -71,7 +72,7 @@ class ShortestPaths(Program):
         return [Apply("place", begin)]
 
     def stages(self):
-        return [Exchange(relax), Apply("place", take), GlobalSync(finish)]
+        return [Exchange(relax, active="changed"), Apply("place", take)]
 
     def converged(self, metrics):
         return metrics["changed"] == 0

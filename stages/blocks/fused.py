@@ -39,7 +39,7 @@ def can_be_fused(program: BaseProgram, workers: int, stages: Sequence[Stage], ro
     own = _vertex_type(program, role)
     rows = [
         isinstance(s, Exchange)
-        and not s.by_tile
+        and not (s.by_tile or s.active)
         or isinstance(s, Apply)
         and s.f is not None
         and not s.all

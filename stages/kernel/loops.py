@@ -98,6 +98,15 @@ class EdgeLoops:
         """
         return self._kernel({}, lines)
 
+    def over_frontier(self, lines: list[str]) -> Loop:
+        """Compile the same for some rows. The kernel is called with items of places in a list of
+        them, and the list (k,) int64.
+        """
+        head, *body = lines
+        assert head == "for v in range(lo, hi):"
+        loop = ["for place in range(lo, hi):", "    v = frontier[place]", *body]
+        return self._kernel({"frontier": np.empty(0, np.int64)}, loop)
+
     def for_each(self, f: Udf, names: Sequence[str]) -> list[str]:
         """Return the lines of ``for each vertex v in lo..hi: f(v)``; `names`: what `f` may call
         it.

@@ -1,0 +1,119 @@
+"""The step of an Exchange: the edges of a block in their order, as items that threads share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.base.random import key
+from tux.clock.block import Block
+from tux.clock.steps import Step
+from tux.engine.partition import Partition
+from tux.graph.layout import columns_of_round, tile_order
+from tux.stages.analysis.plan import ThreadPlan
+from tux.stages.blocks.walk import Walk
+from tux.stages.kernel.loops import Loop
+from tux.stages.kernel.tickets import (
+    EDGES_PER_ITEM,
+    Items,
+    cells,
+    even_items,
+    ranges,
+    with_tickets,
+)
+
+
+class ExchangeStep(Step):
+    """An Exchange of one worker."""
+
+    def __init__(self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
+        self._partition, self.walk, self._plan, self._kernel = partition, walk, plan, kernel
+        self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
+
+    def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the block's tiles, of its share of the other end if it has one, in a random order
+        of this pass, and the boundaries of their runs.
+
+        The order is random so that no tile is favoured by always coming last.
+        """
+        partition, layout, row_bytes = self._partition, self.walk.layout, self.walk.row_bytes
+        first, last = self.walk.groups(block)
+        if block is None or block.rounds == 1:
+            return tile_order(
+                key(partition.seed, "tiles", partition.pass_number, first),
+                first,
+                last,
+                layout.across,
+                row_bytes,
+            )
+        columns = columns_of_round(
+            key(partition.seed, "rounds", partition.pass_number),
+            layout.across,
+            block.round,
+            block.rounds,
+        )
+        stream = key(partition.seed, "tiles", partition.pass_number, first, block.round)
+        return tile_order(stream, first, last, layout.across, row_bytes, columns)
+
+    def items(self, block: Block | None = None) -> Items:
+        """Return the items of a block that threads share: its tiles in their order, or ranges of
+        its rows.
+        """
+        bounds, plan, span = self.walk.layout.bounds, self._plan, self.walk.groups(block)
+        if self.walk.tiled and span[1] - span[0] > 1:
+            return self._in_order(*self.tiles(block))
+        if self.walk.tiled:  # of one tile there is one order
+            if span not in self._ranges:
+                self._ranges[span] = self._in_order(
+                    np.arange(*span), np.array([0, span[1] - span[0]])
+                )
+            return self._ranges[span]
+        if plan.form == "cells":
+            stream = key(self._partition.seed, "cells", self._partition.pass_number, span[0])
+            across = self.walk.layout.across
+            least = 0 if self._partition.cuts_few else EDGES_PER_ITEM
+            return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
+        if span not in self._ranges:
+            self._ranges[span] = Items(even_items(*span, bounds))
+        return self._ranges[span]
+
+    def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
+        """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
+        bounds, plan = self.walk.layout.bounds, self._plan
+        row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
+        items = ranges(bounds[tiles], bounds[tiles + 1])
+        held = row if plan.rows else None, column if plan.columns else None
+        return Items(*with_tickets(items, *held), runs)
+
+    def run(self, block: Block | None = None) -> None:
+        """Run the UDF along the block's edges."""
+        layout, items = self.walk.layout, self.items(block)
+        with self._partition.timing("compute"):
+            self._kernel(items)
+        if self.walk.edges is self._partition.graph.edges:
+            if self.walk.tiled:
+                count = items.size
+            else:
+                first, last = self.walk.groups(block)
+                count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]
+            self._partition.edges_visited += int(count)
+
+
+class FrontierStep(ExchangeStep):
+    """An Exchange that visits the vertices of which `flags` (n,) is True."""
+
+    def __init__(
+        self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop, flags: np.ndarray
+    ) -> None:
+        super().__init__(partition, walk, plan, kernel)
+        self._flags = flags
+
+    def run(self, block: Block | None = None) -> None:
+        """Run the UDF along the edges of the block's vertices that are active."""
+        first, last = self.walk.groups(block)
+        with self._partition.timing("compute"):
+            frontier = np.flatnonzero(self._flags[first:last])
+            frontier += first
+            if len(frontier):
+                self._kernel(Items(even_items(0, len(frontier))), frontier)
+        bounds = self.walk.layout.bounds
+        self._partition.edges_visited += int(bounds[frontier + 1].sum() - bounds[frontier].sum())
