@@ -4,16 +4,19 @@ of a GlobalSync; from terms, those of an Exchange.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from tux.base.errors import ProgramError
+from tux.base.errors import DataError, ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.computed import Computed
 from tux.program.formula import Formula
 from tux.program.naming import place_of_member
 from tux.program.program import Program, score_of
+from tux.stages.analysis.calls import shape_of
+from tux.stages.analysis.effects import effects
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import Udf, parameters
 from tux.stages.kernel.written import Origin, write_udf
@@ -28,16 +31,26 @@ def write_formulas(program: BaseProgram, names: Sequence[str], stage: str) -> Ud
     for name in names:
         computed = fields[name]
         assert isinstance(computed, Computed)
-        places = {
-            each: f"np.float64({_place(program, computed, name, each)})"
-            for each in computed.formula.names
-        }
+        places = {each: _place(program, computed, name, each) for each in computed.formula.names}
         lines.append(f"tau.{name} = {computed.formula.write(places)}")
+        if computed.gather and not computed.gather.truth:
+            text = computed.gather.terms["total"].text
+            lines.append(f"refuse_mean(tau.{name}, {text!r}, {name!r})")
     if not lines:
         return None
     guarded = ["with np.errstate(all='ignore'):", *(f"    {line}" for line in lines)]
+    scope = {"np": np, "refuse_mean": refuse_mean}
     where = place_of_member(type(program), "tau")
-    return write_udf("formulas", Origin(stage, where), ["tau", "p"], guarded, {"np": np})
+    return write_udf("formulas", Origin(stage, where), ["tau", "p"], guarded, scope)
+
+
+def refuse_mean(mean: float, term: str, name: str) -> None:
+    """Raise DataError for a mean over edges that is no finite number."""
+    if not math.isfinite(mean):
+        raise DataError(
+            f"the mean of {term!r} over the training edges, tau.{name}, is {mean}",
+            do="correct the formula; or leave out edges of which it is no finite number",
+        )
 
 
 def _place(program: BaseProgram, computed: Computed, name: str, each: str) -> str:
@@ -102,6 +115,7 @@ def _measured_score(program: Program, name: str) -> Score:
             do="return a Score from predict(), or declare metric() and write evaluate()",
         )
     score: Score = score_of(program)
+    _refuse_lost_numbers(program, name, score)
     if score.width:
         raise ProgramError(
             f"tau.{name} measures a score that is one number, and {score.label} gives several",
@@ -109,6 +123,21 @@ def _measured_score(program: Program, name: str) -> Score:
             do="declare metric(), and write evaluate()",
         )
     return score
+
+
+def _refuse_lost_numbers(program: Program, name: str, score: Score) -> None:
+    """Raise ProgramError for a Score that reads a number of the context that is no part of the
+    model: in `tux predict` it would be 0.
+    """
+    reads = effects(score.f, {"tau": shape_of(program, program.context.fields)})
+    for each, field in program.context.fields.items():
+        if not field.in_model and reads.of("tau", each).get("read"):
+            raise ProgramError(
+                f"{score.label}, which tau.{name} measures, reads tau.{each}, which is no part of "
+                "the model",
+                where=reads.of("tau", each)["read"],
+                do="leave out kept=False, or read a value that the model keeps",
+            )
 
 
 def _judged_row(program: Program, asked: Sequence[str]) -> tuple[str, list[str]]:

@@ -15,10 +15,11 @@ from tux.messages.encoding import Arrays
 from tux.messages.message import BadMessage, Kind, Message
 from tux.messages.payloads import ROW, Answer, Totals
 from tux.program.base_program import BaseProgram
+from tux.program.computed import Computed
 from tux.program.params import WORKERS
 from tux.program.stage import Batch, TotalAddition
 from tux.rows.plain import plain_parameters, plain_row
-from tux.rows.table import RowTable
+from tux.rows.table import Claim, RowTable
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
@@ -87,23 +88,40 @@ class GlobalSync(CallingStage):
         the parameters of the program. They are passed by name, as to any UDF; `f` is not compiled.
         """
         f, formulas = self.f, write_formulas(partition.program, self.computes, self.label)
-        if f is None and formulas is None:
-            return None
-        spec, arrays = tau.visible_fields("sync")
-        numbers = partition.parameters | {WORKERS: partition.workers}
-        values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
-        values["tau"] = plain_row(spec)(arrays, 0)
         if f is not None:
             call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        computed = {
+            n for n, d in tau.declared.items() if isinstance(d, Computed) and d.formula.text
+        }
         functions = [each for each in (formulas, f) if each is not None]
-        bound = [(each, [values[n] for n in parameters(each, self.label)]) for each in functions]
+        bound = [
+            self._arguments(partition, tau, each, computed if each is f else set())
+            for each in functions
+        ]
+        if not functions:
+            return None
 
         def run() -> None:
             with program_errors(functions):
-                for function, arguments in bound:
+                for function, arguments in zip(functions, bound, strict=True):
                     function(*arguments)
 
         return run
+
+    def _arguments(
+        self, partition: Partition, tau: RowTable, f: Udf, read_only: set[str]
+    ) -> list[Any]:
+        """Return the arguments of a function: the context, of which it may not change all fields,
+        and the parameters.
+        """
+        claim = Claim(frozenset(tau.declared.keys() - read_only))
+        spec, arrays = tau.visible_fields("sync", claim=claim)
+        numbers = partition.parameters | {WORKERS: partition.workers}
+        values = {
+            "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
+            "tau": plain_row(spec)(arrays, 0),
+        }
+        return [values[name] for name in parameters(f, self.label)]
 
     def aggregated_type(self, program: BaseProgram) -> str:
         """Return the vertex type that `aggregate` walks, "" without one; raise ProgramError where

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import NamedTuple
 
 from tux.base.errors import ProgramError
-from tux.program.computed import Computed, Gather
+from tux.program.computed import Computed, Gather, in_order
 from tux.program.naming import place_of_member
 from tux.program.program import STAGED, Program, returned_stages
 from tux.program.stage import Cluster, Stage, TotalAddition
@@ -19,8 +20,17 @@ from tux.stages.formulas import exchange_scores, exchange_statistics
 from tux.stages.globalsync import GlobalSync
 
 Totals = dict[str, TotalAddition]
-Formulas = dict[str, tuple[str, ...]]
-"""The totals of formulas, by the names of the numbers that they compute."""
+
+
+class Needs(NamedTuple):
+    """The names in a formula: totals, and other numbers with formulas."""
+
+    totals: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+Formulas = dict[str, Needs]
+"""The names in formulas, by the numbers that they compute, each behind those that it names."""
 
 
 def complete_stages(
@@ -30,20 +40,17 @@ def complete_stages(
     compute numbers of the context:
 
         setup      first, one Exchange and one GlobalSync for all `mean_of`
-        evaluate   last, where the run has held-out data, the same for all `measure`
+        evaluate   first, where the run has held-out data, the same for all `measure`
         all        a number with a formula is computed by the first GlobalSync after all of its
-                   totals were added to; where none follows, by one at the end
+                   totals were added to, and after the numbers with formulas that it names; where
+                   none follows, by one at the end
     """
     if method == "setup" and (means := _numbers(program, judging=False)):
         role = _first_role(program, returned_stages(program, "stages", cluster))
         stages = [exchange_statistics(program, means, role), GlobalSync(), *stages]
     if method == "evaluate" and cluster.has_test and (measured := _numbers(program, judging=True)):
-        stages = [*stages, exchange_scores(program, measured)]
-    formulas = {
-        name: _totals_of(program, name)
-        for name, field in program.context.fields.items()
-        if isinstance(field, Computed) and field.formula.text
-    }
+        stages = [exchange_scores(program, measured), GlobalSync(), *stages]
+    formulas = {name: _names_of(program, name) for name in in_order(program.context.fields)}
     if not formulas:
         return stages
     if method == "stages":
@@ -72,12 +79,14 @@ def _refuse_idle(program: Program, formulas: Formulas, cluster: Cluster) -> None
                 where=where,
                 do="write it with `def` in a file; or declare metric(), which GlobalSync(f) sets",
             )
-        missing = [each for each in formulas[name] if each not in added]
-        if 0 < len(missing) < len(formulas[name]):
+        totals = formulas[name].totals
+        missing = [each for each in totals if each not in added]
+        if totals and len(missing) < len(totals):
+            why = f"no function adds to tau.{missing[0]}" if missing else "no GlobalSync has all"
             raise ProgramError(
-                f"tau.{name} is never computed: no function adds to tau.{missing[0]}",
+                f"tau.{name} is never computed: of its totals, {why}",
                 where=place_of_member(type(program), "tau"),
-                do=f"add to all totals of its formula: {', '.join(formulas[name])}",
+                do=f"add to {', '.join(totals)} before one GlobalSync",
             )
 
 
@@ -116,13 +125,14 @@ def _gather_of(program: Program, name: str) -> Gather | None:
     return computed.gather if isinstance(computed, Computed) else None
 
 
-def _totals_of(program: Program, name: str) -> tuple[str, ...]:
-    """Return the totals that the formula of a number of the context names."""
+def _names_of(program: Program, name: str) -> Needs:
+    """Return what the formula of a number of the context names."""
     fields = program.context.fields
     computed = fields[name]
     assert isinstance(computed, Computed)
-    places = [computed.place(name, each) for each in computed.formula.names]
-    return tuple(each for each in places if each in fields and fields[each].kind == "delta")
+    named = {place: fields[place] for place in computed.places(name) if place in fields}
+    numbers = [place for place, f in named.items() if isinstance(f, Computed) and f.formula.text]
+    return Needs(tuple(place for place, f in named.items() if f.kind == "delta"), tuple(numbers))
 
 
 def _first_role(program: Program, stages: Sequence[Stage], role: str = "") -> str:
@@ -164,8 +174,15 @@ def _compute(
 
 
 def _complete(formulas: Formulas, totals: Totals) -> tuple[str, ...]:
-    """Return the numbers whose formulas have all of their totals among these."""
-    return tuple(name for name, needed in formulas.items() if {*needed} <= {*totals})
+    """Return the numbers that can be computed where these totals hold something: those whose
+    formulas have all of their totals among them, or name no totals but one of these numbers.
+    """
+    found: dict[str, None] = {}
+    for name, needs in formulas.items():
+        follows = bool(needs.totals) or any(each in found for each in needs.numbers)
+        if follows and {*needs.totals} <= {*totals}:
+            found[name] = None
+    return tuple(found)
 
 
 def _compute_at(stage: GlobalSync, formulas: Formulas, names: tuple[str, ...]) -> GlobalSync:
@@ -175,6 +192,7 @@ def _compute_at(stage: GlobalSync, formulas: Formulas, names: tuple[str, ...]) -
     given = copy(stage)
     given.computes = names
     if given.f is None:
-        given.takes = tuple(dict.fromkeys(total for name in names for total in formulas[name]))
+        totals = (total for name in names for total in formulas[name].totals)
+        given.takes = tuple(dict.fromkeys(totals))
         given.label = f"GlobalSync({', '.join(names)})"
     return given

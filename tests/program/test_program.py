@@ -132,7 +132,7 @@ def test_names_that_the_base_class_uses_are_refused_or_work(name, thing):
     ("make", "message"),
     [
         (lambda: Vertex(p=3), "field p is declared as 3\n.*value.*shared.*delta"),
-        (lambda: Vertex(p=shared), "field p is declared as <function shared"),
+        (lambda: Vertex(p=shared), "field p is declared as an object of type function"),
         (lambda: Edge("user", "item", w=shared()), "Edge field w is a shared\n.*mirror, data"),
         (lambda: Edge("user", "item", w=delta()), "Edge field w is a delta"),
         (lambda: Context(m=master()), "Context field m is a master\n.*value, shared, delta"),

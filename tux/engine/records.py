@@ -6,25 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tux.program.checks import COSTS as COSTS
+
 if TYPE_CHECKING:
     from tux.checkpoint.snapshot import Counts
 
 TIMES = ("compute", "wait", "apply", "send")
 """The kinds of work of a worker; a record has the seconds of each."""
-
-COSTS = (
-    "epoch",
-    "clock",
-    "seconds",
-    "edges_per_second",
-    "compute_s",
-    "wait_s",
-    "apply_s",
-    "send_s",
-    "bytes_sent",
-    "bytes_dense",
-    "max_staleness",
-)
 
 
 def costs(begun: Counts, now: Counts, seconds: float) -> dict[str, float]:

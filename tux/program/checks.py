@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Container
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from tux.base.errors import ProgramError, UsageError
+from tux.base.text import did_you_mean
 from tux.program.base_program import BaseProgram
-from tux.program.computed import Computed
-from tux.program.fields import EDGES
+from tux.program.computed import Computed, in_order
+from tux.program.fields import EDGES, Field
 from tux.program.hooks import NEAR
 from tux.program.input import Input
 from tux.program.naming import describe_value, place, place_of_member
@@ -30,6 +32,11 @@ RESERVED = {
     "out": "the edges that Generate makes",
 }
 """Names that mean something in vertex functions; no type may have such a name."""
+COSTS = (
+    *("epoch", "clock", "seconds", "edges_per_second", "max_staleness"),
+    *("compute_s", "wait_s", "apply_s", "send_s", "bytes_sent", "bytes_dense"),
+)
+"""The numbers in the record of an epoch besides its metrics (`tux.engine.records`)."""
 AGREE = ("path", "optimum")
 """The values that `Program.agree` may have."""
 PRECISIONS = ("", "f4")
@@ -156,26 +163,75 @@ def check_lengths(cls: type[BaseProgram]) -> None:
 
 def check_formulas(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a formula of the context that names no number of the context and no
-    parameter that is a number, and for a term that names no data field of the edge.
+    parameter that is a number, for one that depends on no total, and for a term that names no data
+    field of the edge.
     """
     fields, columns = cls.context.fields, cls.edge.fields
-    numbers = [name for name, field in fields.items() if field.shape == ()]
+    own = {t for n, f in fields.items() if isinstance(f, Computed) for t in f.hidden_totals(n)}
+    numbers = [name for name, field in fields.items() if field.shape == () and name not in own]
     numbers += [name for name, declared in cls.params.items() if declared.type is not str]
     data = [name for name, field in columns.items() if field.kind == "data" and not field.shape]
-    for name, field in fields.items():
-        if not isinstance(field, Computed):
+    with _at_context(cls):
+        in_order(fields)
+        for name, field in fields.items():
+            if isinstance(field, Computed) and field.gather and not field.gather.truth:
+                for term in field.gather.terms.values():
+                    what = f"data fields of {cls.edge_name}"
+                    _check_names(f"{term.text!r} of tau.{name}", term.names, data, what, columns)
+            elif isinstance(field, Computed) and field.formula.text and not field.gather:
+                what, text = "numbers of the context and parameters", field.formula.text
+                _check_names(f"{text!r} of tau.{name}", field.formula.names, numbers, what, fields)
+                _check_needs(cls, name, field)
+
+
+def _check_names(
+    formula: str,
+    names: Sequence[str],
+    known: Sequence[str],
+    what: str,
+    declared: Mapping[str, Field],
+) -> None:
+    """Raise ProgramError for a name in a formula that is not among the `known` ones."""
+    for name in names:
+        if name in known:
             continue
-        checked = [(field.formula, numbers, "numbers of the context and parameters")]
-        if field.gather:
-            terms, what = field.gather.terms.values(), f"data fields of {cls.edge_name}"
-            checked = [(each, data, what) for each in terms if not field.gather.truth]
-        for formula, known, what in checked:
-            if unknown := [each for each in formula.names if each not in known]:
-                raise ProgramError(
-                    f"the formula {formula.text!r} of tau.{name} names {unknown[0]}",
-                    where=place_of_member(cls, "tau"),
-                    do=f"{what}: {', '.join(known) or 'none'}",
-                )
+        why = "which has several numbers" if name in declared else "which is not known"
+        raise ProgramError(
+            f"the formula {formula} names {name}, {why}",
+            do=f"{did_you_mean(name, known)}{what}: {', '.join(known) or 'none'}",
+        )
+
+
+def _check_needs(cls: type[BaseProgram], name: str, computed: Computed) -> None:
+    """Raise ProgramError for a formula without a total and without another number that has a
+    formula, and for a name that a parameter and a number of the context have.
+    """
+    fields = cls.context.fields
+    named = [fields[each] for each in computed.formula.names if each in fields]
+    if not any(f.kind == "delta" or isinstance(f, Computed) for f in named):
+        raise ProgramError(
+            f"the formula {computed.formula.text!r} of tau.{name} names no total, so no stage is "
+            "the one that computes it",
+            do=f"declare {name}=metric() and set it in GlobalSync(f), or name a total",
+        )
+    for each in computed.formula.names:
+        declared = cls.params.get(each)
+        if each in fields and declared and declared.type is not str:
+            raise ProgramError(
+                f"the formula {computed.formula.text!r} of tau.{name} names {each}, which is a "
+                "number of the context and a parameter",
+                do="rename one of them",
+            )
+
+
+@contextmanager
+def _at_context(cls: type[BaseProgram]) -> Iterator[None]:
+    """Give a ProgramError that is raised inside the place of the context."""
+    try:
+        yield
+    except ProgramError as error:
+        error.where = error.where or place_of_member(cls, "tau")
+        raise
 
 
 def check_members(cls: type[BaseProgram], base: type[BaseProgram]) -> None:
@@ -230,12 +286,29 @@ def check_names(cls: type[BaseProgram], base: type[BaseProgram], inherited: Cont
 def check_monitor(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a monitored metric that the context does not declare."""
     metrics = [name for name, field in cls.context.fields.items() if field.reported]
+    for name in metrics:
+        if name in COSTS or name.startswith("bytes_sent_"):
+            raise ProgramError(
+                f"{cls.__name__}: {name} cannot name a metric: the record of an epoch has a number "
+                "of that name",
+                where=place_of_member(cls, "tau"),
+                do=f"rename it; no metric is called {', '.join(COSTS)}",
+            )
+    monitored = cls.context.fields.get(cls.monitor)
+    if isinstance(monitored, Computed) and monitored.rises:
+        raise ProgramError(
+            f"{cls.__name__} monitors {cls.monitor}, of which the largest is the best, and the "
+            "smallest is kept",
+            where=place_of_member(cls, "monitor"),
+            do="monitor a loss, e.g. that of metrics.logloss()",
+        )
     if cls.monitor and cls.monitor not in metrics:
         raise ProgramError(
             f"{cls.__name__} monitors {cls.monitor}, which is no metric of its context; metrics: "
             f"{', '.join(metrics) or 'none'}",
             where=place_of_member(cls, "monitor"),
-            do=f"declare it: tau = Context({cls.monitor}=metric())",
+            do=f"{did_you_mean(cls.monitor, metrics)}declare it: "
+            f"tau = Context({cls.monitor}=metric())",
         )
 
 

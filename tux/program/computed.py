@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
+from tux.base.errors import ProgramError
 from tux.program.fields import Field, total, value
 from tux.program.formula import Formula
 
@@ -40,14 +42,24 @@ class Computed(Field):
     formula: Formula = Formula("", ())
     gather: Gather | None = None
     complete: Completion | None = None
+    rises: bool = False  # larger is better
 
     def named_totals(self, name: str) -> dict[str, Field]:
         """Return its totals by their names in the context, if it is called `name` there."""
         return {self.place(name, each): field for each, field in (self.totals or {}).items()}
 
+    def hidden_totals(self, name: str) -> list[str]:
+        """Return the totals that no function of the user's adds to."""
+        gathered = self.gather is not None or isinstance(self, Reduction)
+        return [*self.named_totals(name)] if gathered else []
+
     def place(self, name: str, total: str) -> str:
         """Return the name in the context of one of its totals."""
         return f"{name}_{total}" if self.gather else total
+
+    def places(self, name: str) -> list[str]:
+        """Return what its formula names, by names in the context, if it is called `name` there."""
+        return [self.place(name, each) for each in self.formula.names]
 
 
 class Reduction(Computed):
@@ -71,3 +83,19 @@ def number(*, reported: bool = False) -> Field:
     if reported:
         return replace(value("f8", init=float("nan")), reported=True)
     return value("f8")
+
+
+def in_order(fields: Mapping[str, Field]) -> list[str]:
+    """Return the numbers of the context that have formulas, each behind those that its own names.
+    Raise ProgramError for formulas that name each other.
+    """
+    formulas = {n: f for n, f in fields.items() if isinstance(f, Computed) and f.formula.text}
+    graph = {n: [p for p in f.places(n) if p in formulas] for n, f in formulas.items()}
+    try:
+        return [*TopologicalSorter(graph).static_order()]
+    except CycleError as error:
+        names = error.args[1]
+        raise ProgramError(
+            f"the formula of tau.{names[0]} needs its own result",
+            do=f"{' names '.join(reversed(names))}: break the circle with a value of the context",
+        ) from None

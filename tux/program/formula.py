@@ -8,10 +8,15 @@ from typing import NamedTuple
 
 from tux.base.errors import ProgramError
 from tux.base.syntax import parse_source
+from tux.program.naming import describe_value
 
 FUNCTIONS = {"sqrt": "np.sqrt", "log": "np.log", "exp": "np.exp", "abs": "abs"}
-FUNCTIONS |= {"min": "min", "max": "max"}
-"""The functions of a formula, each as it is called in a vertex function."""
+FUNCTIONS |= {"min": "np.minimum", "max": "np.maximum"}
+"""The functions of a formula, each as it is called in a vertex function. NaN goes through all."""
+CONSTANTS = {"nan": "np.nan"}
+_SEVERAL = ("min", "max")
+_EXPONENTS = range(-8, 9)
+"""Whole numbers to which a number is raised by multiplications."""
 
 _ALLOWED = (
     *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.IfExp, ast.Call, ast.Compare),
@@ -27,24 +32,27 @@ class Formula(NamedTuple):
     names: tuple[str, ...]
 
     def write(self, places: Mapping[str, str]) -> str:
-        """Return it as an expression of a vertex function; `places` are the expressions that
-        stand for its names.
+        """Return it as an expression of a vertex function, in double precision; `places` are the
+        expressions that stand for its names.
         """
         return ast.unparse(_Writer(places).visit(_parse(self.text)))
 
 
 def read_formula(text: object) -> Formula:
     """Read a formula such as "sqrt(sse / n)": numbers, names, + - * / **, comparisons, ``a if b
-    else c``, and the calls of FUNCTIONS. Raise ProgramError for anything else.
+    else c``, the calls of FUNCTIONS, and nan. Raise ProgramError for anything else.
     """
     if not isinstance(text, str):
         raise ProgramError(
-            f"a formula is {text!r}", do='write it as text, e.g. metric("sqrt(sse / n)", ...)'
+            f"a formula is {describe_value(text)}",
+            do='write it as text, e.g. metric("sqrt(sse / n)", ...)',
         )
     nodes = [*ast.walk(_parse(text))]
     for node in nodes:
         wrong = not isinstance(node, _ALLOWED)
         wrong = wrong or (isinstance(node, ast.Call) and not _calls_known(node))
+        if isinstance(node, ast.Call) and not wrong:
+            _check_arguments(text, node)
         if wrong or (isinstance(node, ast.Constant) and type(node.value) not in (int, float)):
             raise ProgramError(
                 f"the formula {text!r} contains {ast.unparse(node) or type(node).__name__}",
@@ -54,7 +62,20 @@ def read_formula(text: object) -> Formula:
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     names = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
     in_order = sorted(names, key=lambda node: (node.lineno, node.col_offset))
-    return Formula(text, tuple(dict.fromkeys(node.id for node in in_order)))
+    found = dict.fromkeys(node.id for node in in_order if node.id not in CONSTANTS)
+    return Formula(text, tuple(found))
+
+
+def _check_arguments(text: str, node: ast.Call) -> None:
+    """Raise ProgramError for a call with too few or too many numbers."""
+    assert isinstance(node.func, ast.Name)
+    name, count = node.func.id, len(node.args)
+    if count != 1 if name not in _SEVERAL else count < 2:
+        wanted = "two numbers or more" if name in _SEVERAL else "one number"
+        raise ProgramError(
+            f"the formula {text!r} calls {name} with {count or 'no'} numbers",
+            do=f"give {name} {wanted}",
+        )
 
 
 def _calls_known(node: ast.Call) -> bool:
@@ -68,16 +89,36 @@ class _Writer(ast.NodeTransformer):
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = places
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802
-        """Write the arguments, and the function as vertex functions call it."""
+    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+        """Write the arguments, and the function as vertex functions call it; of more than two
+        arguments, one call in another.
+        """
         assert isinstance(node.func, ast.Name)
-        node.args = [self.visit(each) for each in node.args]
-        node.func = _parse(FUNCTIONS[node.func.id])
-        return node
+        first, *others = (self.visit(each) for each in node.args)
+        function = FUNCTIONS[node.func.id]
+        made: ast.expr = first if others else ast.Call(_parse(function), [first], [])
+        for each in others:
+            made = ast.Call(_parse(function), [made, each], [])
+        return made
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
         """Return the expression for a name."""
-        return _parse(self._places[node.id])
+        if node.id in CONSTANTS:
+            return _parse(CONSTANTS[node.id])
+        return _parse(f"np.float64({self._places[node.id]})")
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802
+        """Return a number, which numpy divides by 0 as it does others."""
+        return _parse(f"np.float64({node.value!r})")
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
+        """Leave small whole exponents, for which compilers multiply."""
+        exponent = node.right.value if isinstance(node.right, ast.Constant) else None
+        small = type(exponent) is int and exponent in _EXPONENTS
+        node.left = self.visit(node.left)
+        if not (isinstance(node.op, ast.Pow) and small):
+            node.right = self.visit(node.right)
+        return node
 
 
 def _parse(text: str) -> ast.expr:

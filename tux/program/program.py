@@ -224,7 +224,18 @@ def has_converged(program: Program, metrics: dict[str, float]) -> bool:
     """Call `program.converged` and return its answer. Raise ProgramError if it is neither True nor
     False.
     """
-    returned = program.converged(metrics)
+    try:
+        returned = program.converged(metrics)
+    except KeyError as error:
+        declared = program.context.fields.get(str(error.args[0]))
+        if declared is None or not declared.reported:
+            raise
+        raise ProgramError(
+            f"{type(program).__name__}.converged() reads {error.args[0]!r}, which has no value in "
+            f"this epoch; others: {', '.join(metrics) or 'none'}",
+            where=place(program.converged),
+            do="a metric that is NaN is left out: read it by metrics.get(name, default)",
+        ) from None
     if not isinstance(returned, bool | np.bool_):
         raise ProgramError(
             f"{type(program).__name__}.converged() must return True or False, not "

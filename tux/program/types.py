@@ -8,6 +8,13 @@ from tux.base.errors import ProgramError
 from tux.program.combining import MEANS, PAIRED
 from tux.program.computed import Computed
 from tux.program.fields import ID, Field
+from tux.program.naming import describe_value
+
+
+def _describe(thing: object) -> str:
+    """Return a number or a text as it is written, and the kind of anything else."""
+    plain = isinstance(thing, bool | int | float | str)
+    return repr(thing) if plain else describe_value(thing)
 
 
 class Fields:
@@ -19,8 +26,8 @@ class Fields:
         for name, field in fields.items():
             if not isinstance(field, Field):
                 raise ProgramError(
-                    f"field {name} is declared as {field!r}",
-                    do="declare it as value(...), shared(...), delta(...), ...",
+                    f"field {name} is declared as {_describe(field)}",
+                    do="declare it as value(...), shared(...), delta(...), ..., with parentheses",
                 )
             if field.kind not in self.allowed:
                 raise ProgramError(

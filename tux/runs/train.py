@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
+from typing import Any
 
 from tux.base.errors import Interrupted
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
+from tux.program.computed import Computed
 from tux.program.program import Program
 from tux.program.report import Tables
 from tux.runs.advice import advise_on_workers
@@ -113,6 +116,8 @@ def _train(run: RunContext) -> None:
                 furthest = len(records)
                 if advice := advise_on_workers(records, run.plan.workers):
                     watch.say(advice)
+                if furthest == first:
+                    _warn_of_lost_metrics(run, record)
                 judged = options.patience or run.keep_best
                 if judged and furthest == first and program.monitor not in record:
                     watch.warn(_no_value_warning(program))
@@ -143,6 +148,21 @@ def _no_value_warning(program: Program) -> str:
     """Return the warning about a monitored metric that the first evaluation has not set."""
     return (
         f"{program.monitor}, which {type(program).__name__} monitors, has no value after the first "
-        "evaluation, so no epoch is the best and --patience does nothing; evaluate() may not set "
-        "it, or it may need --test FILE"
+        "evaluation, so no epoch is the best and --patience does nothing; it may be NaN, "
+        "evaluate() may not set it, or it may need --test FILE"
     )
+
+
+def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
+    """Warn of metrics with formulas that have no value after the first evaluation."""
+    worker, watch = run.training.worker, run.watch
+    for name, field in worker.program.context.fields.items():
+        if not (isinstance(field, Computed) and field.reported and field.formula.text):
+            continue
+        measured = field.gather is None or worker.graph.has_test
+        if measured and name not in record and name != worker.program.monitor:
+            needed = ", ".join(field.formula.names)
+            watch.warn(
+                f"{name} has no value after the first evaluation: it is NaN, or no function adds "
+                f"to what its formula needs, {needed}"
+            )
