@@ -204,6 +204,7 @@ def compare(y, m):
 
 
 class DrawingChoices(Choosing):
+    tau = Context(lost=total())
     item = Vertex()
     curve: str = param("draw", choices={"draw": draw, "compare": compare})
 

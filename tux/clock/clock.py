@@ -56,8 +56,9 @@ class OpenClock:
 
 
 class Clock:
-    """One worker's clocks. Events: `start`, `end_segment`, `count_answer`; questions: `may_start`,
-    `next_segment`, `awaits`, `is_unanswered`, `segments_run`, `idle`.
+    """One worker's clocks of one pass, numbered from 0. Events: `start`, `end_segment`,
+    `count_answer`; questions: `may_start`, `next_segment`, `awaits`, `is_unanswered`,
+    `segments_run`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:

@@ -105,7 +105,7 @@ class ClockLoop:
                     return
                 self._look_ahead()
             else:
-                yield
+                yield  # `Worker.take_next` waits until a message comes
 
     def _has_news(self) -> bool:
         """Return whether messages have arrived since a segment has run; they are taken. To look

@@ -35,14 +35,14 @@ class Worker(Partition):
         fill_rows(self)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
-        """Lay out the edges and compile the kernels that `stages` need; return the steps that `run`
-        takes.
+        """Lay out the edges and compile the kernels that `stages` need; return the steps that
+        `execute` takes.
         """
         return [stage.step(self) for stage in stages]
 
     def run(self, steps: Sequence[Step], slack: int | None = None) -> None:
         """Run one pass over `steps`, each block of a mini-batch and each run of other steps being a
-        clock; return when all is answered.
+        clock; return when all is answered. Training has the same by `execute`.
         """
         for _ in self.execute(steps, slack):
             self.take_next()

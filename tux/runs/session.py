@@ -17,7 +17,7 @@ from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.limits import check_files
 from tux.base.text import plural
 from tux.checkpoint.folder_keeper import FolderKeeper
-from tux.checkpoint.saved import load
+from tux.checkpoint.saved import load as load_state
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.spool import Scratch
 from tux.checkpoint.store import Checkpoints, CheckpointSearch, has_checkpoint
@@ -215,7 +215,7 @@ def _lay_out_here(run: RunContext, states: StatePlan) -> Training:
     files = run.stack.enter_context(ExitStack())  # which the last checkpoint may still need
     training = lay_out(run, _scratch(files, run.folder, states))
     if states.resume:
-        training.resume(load(states.resume[0], WHOLE))
+        training.resume(load_state(states.resume[0], WHOLE))
     if states.every and states.keeper:
         spool = training.worker.spool
         keeping = LocalMarks(states.every, run.plan.epochs, states.keeper, run.watch, spool)

@@ -87,7 +87,8 @@ class Masters:
         return [array for _, array, _ in self._up]
 
     def fold(self, contributions: Iterable[FromWorker]) -> None:
-        """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
+        """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order. Changes
+        of shared fields are added up, deltas combined as they are declared.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
         replicas of a row that sent it, "replica_mean" the same with n_r = 1. Of a vertex without

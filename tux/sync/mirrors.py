@@ -60,7 +60,7 @@ class FlatField(NamedTuple):
 
 
 class Mirrors:
-    """The worker's replicas of one cut type: they pack changes for the masters, and install the
+    """The worker's replicas of one cut type: they take changes for the masters, and install the
     masters' answers.
 
     `rows` arguments are local row numbers, int32 (r,), each at most once. Messages to and from one
@@ -130,7 +130,7 @@ class Mirrors:
         return fields
 
     def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
-        """Take changes as `take` does, and make a message of them."""
+        """Take changes as `take` does, and make a message of them, as a GlobalSync sends it."""
         return pack(self.take(rows, channel, deltas=deltas))
 
     def _flat_field(self, name: str, array: np.ndarray, field: Field) -> FlatField:

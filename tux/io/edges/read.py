@@ -1,7 +1,7 @@
 """Files of edges, whatever their format: the one place that calls the reader of each.
 
-Files of graphs, Matrix Market, MATLAB and .npz files state their vertices, and all but the last two
-state if edges have a direction.
+Some formats state their vertices, and some if edges have a direction: `EdgeFormat` of each says so
+(`tux/io/formats/edge_formats.py`).
 """
 
 from __future__ import annotations
