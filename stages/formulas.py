@@ -15,7 +15,7 @@ from tux.program.computed import Computed
 from tux.program.formula import Formula
 from tux.program.naming import place_of_member
 from tux.program.program import Program, score_of
-from tux.stages.analysis.calls import shape_of
+from tux.stages.analysis.calls import meanings_of, shape_of
 from tux.stages.analysis.effects import effects
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import Udf, parameters
@@ -129,7 +129,8 @@ def _refuse_lost_numbers(program: Program, name: str, score: Score) -> None:
     """Raise ProgramError for a Score that reads a number of the context that is no part of the
     model: in `tux predict` it would be 0.
     """
-    reads = effects(score.f, {"tau": shape_of(program, program.context.fields)})
+    shapes = {"tau": shape_of(program, program.context.fields)}
+    reads = effects(score.f, shapes, meanings_of(program))
     for each, field in program.context.fields.items():
         if not field.in_model and reads.of("tau", each).get("read"):
             raise ProgramError(

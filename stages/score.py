@@ -15,6 +15,8 @@ from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch, Stage
+from tux.stages.analysis.calls import meanings_of, on_edge
+from tux.stages.analysis.effects import effects
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
 from tux.stages.kernel.loops import EdgeLoops, Loop, Names
@@ -108,6 +110,14 @@ class Score(Stage):
         if names_role(program, self.over, self.label):
             return self.over
         return next((name for name in asked if name in edge.roles), edge.roles[0])
+
+    def edge_fields(self, program: BaseProgram) -> list[str]:
+        """Return the data fields of an edge that a UDF per edge reads, or may read."""
+        if self.enumerated_role(program):
+            return []
+        found = effects(self.f, on_edge(program), meanings_of(program))
+        data = [name for name, field in program.edge.fields.items() if field.kind == "data"]
+        return [name for name in data if found.of(program.edge_name, name)]
 
     def columns(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """Return scores as they are written: columns by their names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tux.program.base_program import BaseProgram, scalars
 from tux.program.fields import Field
@@ -41,9 +42,7 @@ class Call:
     @cached_property
     def effects(self) -> Effects:
         """The effects of the UDF on the fields of its rows."""
-        values = scalars(self.program)
-        meanings = tuple((name, each) for name, each in values.items() if is_meaning(each))
-        return effects(self.udf, self.shapes, meanings)
+        return effects(self.udf, self.shapes, meanings_of(self.program))
 
     def shapes_by_row(self) -> list[str]:
         """Return the names of its rows in `tux.stages.analysis.effects`: its parameters, and the
@@ -86,6 +85,13 @@ class Call:
             if field.kind in ("value", "shared")
             and self.effects.of(row, name).keys() & {"read", "unknown"}
         }
+
+
+def meanings_of(program: BaseProgram) -> tuple[tuple[str, Any], ...]:
+    """Return the parameters that functions or NamedTuples are chosen by, each with the chosen
+    one.
+    """
+    return tuple((name, each) for name, each in scalars(program).items() if is_meaning(each))
 
 
 def shape_of(program: BaseProgram, fields: Mapping[str, Field]) -> Shape:

@@ -109,3 +109,27 @@ def test_arrays_after_training_on_an_array():
     assert np.array_equal(run.predict((ratings[:, 0], ratings[:, 1])), scores)
     assert np.array_equal(run.predict({"user": ratings[:, 0], "item": ratings[:, 1]}), scores)
     assert len(run.recommend(1, exclude=ratings)) == 0
+
+
+def rate_by_hour(user, item, rating):
+    return user.bias + item.bias + rating.hour
+
+
+class HourlyRatings(tux.Program):
+    epochs = 1
+    user = item = tux.Vertex(bias=tux.shared(init=1))
+    rating = tux.Edge("user", "item", value=tux.data("f4"), hour=tux.data("f4"))
+
+    def stages(self):
+        return [tux.Apply("user"), tux.Apply("item")]
+
+    def predict(self):
+        return tux.Score(rate_by_hour)
+
+
+def test_fields_that_pairs_do_not_have_are_told(caplog):
+    columns = {"user": [1, 2], "item": [3, 4], "value": [1.0, 2.0], "hour": [5.0, 6.0]}
+    run = tux.run(HourlyRatings(), columns, progress=False, jit=False)
+    with caplog.at_level(logging.WARNING):
+        assert run.predict(columns).tolist() == [2, 2]
+    assert "reads rating.hour, which pairs do not have: it is 0" in caplog.text

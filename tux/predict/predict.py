@@ -80,6 +80,11 @@ def predict(
                 "of these the "
                 "model knows nothing"
             )
+    for name in stage.edge_fields(program):
+        warn(
+            f"predict() of {type(program).__name__} reads {program.edge_name}.{name}, which pairs "
+            "do not have: it is 0"
+        )
     # What a file of training edges would hold is not there to be read: zeros keep its place.
     asked = replace(
         asked,
