@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -250,7 +251,11 @@ class Exchange(CallingStage):
             return plan_tiles(program, calls[0], role)
         if self.shares and not self.held_out:
             return plan_cells(program, calls, role, lanes=self.stale_context)
-        return plan_vertices(program, calls, lanes=self.stale_context)
+        own = role if self.active else ""
+        plan = plan_vertices(program, calls, lanes=self.stale_context, own=own)
+        if self.active and plan.why:
+            return replace(plan, do="leave out `active` to visit all edges on all threads")
+        return plan
 
     def plans(
         self, program: BaseProgram, role: str, *, racing: bool = False

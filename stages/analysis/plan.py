@@ -243,12 +243,14 @@ def _has_other_effects(kinds: Mapping[str, str], combine: str) -> bool:
 
 
 def plan_vertices(
-    program: BaseProgram, calls: Sequence[Call], *, lanes: bool = False
+    program: BaseProgram, calls: Sequence[Call], *, lanes: bool = False, own: str = ""
 ) -> ThreadPlan:
-    """Plan UDFs on one vertex, and along its edges, grouped by vertex."""
+    """Plan UDFs on one vertex, and along its edges, grouped by vertex. `own`: the name of the row
+    of this vertex, if no UDF is called for it alone.
+    """
     why, do = why_no_lanes(program, calls, shared=lanes)
     if not why:
-        why, do = _why_one_thread(program, calls)
+        why, do = _why_one_thread(program, calls, own)
     if why:
         return ThreadPlan(why=why, do=do, claims=claims(calls))
     return ThreadPlan(
@@ -259,12 +261,12 @@ def plan_vertices(
     )
 
 
-def _why_one_thread(program: BaseProgram, calls: Sequence[Call]) -> tuple[str, str]:
+def _why_one_thread(program: BaseProgram, calls: Sequence[Call], own: str = "") -> tuple[str, str]:
     """Return the reason for which one thread must visit all vertices, and the advice to the user:
     UDFs change a field of vertices that others change or read too. Two empty texts without one.
     """
     changes = writes(calls)
-    own = next((call.visited_row for call in calls if call.visited_row), "")
+    own = own or next((call.visited_row for call in calls if call.visited_row), "")
     shares = len(set(program.edge.ends)) > 1 and any("edges" in call.shapes for call in calls)
     for name, (table, changed) in changes.items():
         if name in ("tau", program.edge_name) or not changed:

@@ -110,10 +110,12 @@ class FrontierStep(ExchangeStep):
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the edges of the block's vertices that are active."""
         first, last = self.walk.groups(block)
+        bounds = self.walk.layout.bounds
         with self._partition.timing("compute"):
             frontier = np.flatnonzero(self._flags[first:last])
             frontier += first
+            edges = np.zeros(len(frontier) + 1, np.int64)
+            np.cumsum(bounds[frontier + 1] - bounds[frontier], out=edges[1:])
             if len(frontier):
-                self._kernel(Items(even_items(0, len(frontier))), frontier)
-        bounds = self.walk.layout.bounds
-        self._partition.edges_visited += int(bounds[frontier + 1].sum() - bounds[frontier].sum())
+                self._kernel(Items(even_items(0, len(frontier), edges)), frontier)
+        self._partition.edges_visited += int(edges[-1])

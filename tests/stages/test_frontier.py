@@ -176,3 +176,24 @@ def test_no_flag_is_missed_on_several_workers(k, slack):
 def test_what_has_no_frontier(make, code):
     with pytest.raises(ProgramError, match=message(code)):
         start(Sending(), EDGES).prepare([make()])
+
+
+def test_threads_share_a_frontier_only_if_nothing_else_changes():
+    program = Sending()
+    plan = Exchange(send, active="on").plan(program, "src")
+    assert not plan.threads and "dst.got, which other srcs may change too" in plan.why
+    assert "leave out `active`" in plan.do
+    assert not Exchange(send_all, active="on", additive=True).plan(program, "src").threads
+    assert Exchange(send_back, active="on").plan(program, "src").threads
+
+
+def test_all_threads_do_what_one_does(all_threads):
+    pairs = RNG.integers(0, 500, (2, 80_000))
+    edges = EdgeData.of(("node", "node"), *pairs, {"w": np.arange(80_000)})
+    found = []
+    for threads in (1, 4):
+        worker = start(Sending(), edges, threads=threads)
+        drive(worker, Apply("node", choose), Exchange(send_back, active="on"), Apply("node", keep))
+        found.append(worker.tables["node"].arrays["sum"].copy())
+    assert np.array_equal(*found) and found[0].any()
+    assert all_threads.count(4) >= 1
