@@ -16,7 +16,7 @@ TERMS = ("score", "truth")
 """The names in the terms of a measure."""
 
 
-def metric(formula: str | None = None, **totals: Field) -> Field:
+def metric(formula: str | None = None, /, **totals: Field) -> Field:
     """Declare a number (f8) of the context that each epoch reports under its name, unless it is
     NaN, as at the start. A GlobalSync sets it, or computes it by its `formula`:
 
@@ -40,7 +40,7 @@ def metric(formula: str | None = None, **totals: Field) -> Field:
     return _compute_by(plain, formula, totals)
 
 
-def measure(formula: str, *, truth: str = "value", **terms: str) -> Computed:
+def measure(formula: str, /, *, truth: str = "value", **terms: str) -> Computed:
     """Declare a metric of held-out data (f8), whose totals the terms give, formulas of `score` and
     `truth`: what ``predict()`` says of a held-out edge, or of a vertex with its held-out edges, and
     its data field that `truth` names.

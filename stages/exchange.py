@@ -199,10 +199,21 @@ class Exchange(CallingStage):
     def prepare(self, partition: Partition, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
         step = self._step(partition, batch)
+        self._refuse_remote(partition.program)  # what is wrong with a function is told before
         if batch is None and partition.workers > 1:
             calls = self.calls(partition.program, "")
             step.measures = frozenset().union(*(call.measures() for call in calls))
         return step
+
+    def _refuse_remote(self, program: BaseProgram) -> None:
+        """Raise ProgramError for edges of which several workers hold none."""
+        remote = [end for end in program.edge.ends if program.vertices[end].remote]
+        if remote and not self.held_out and self.f is not None:
+            raise ProgramError(
+                f"{self.label} visits edges of {remote[0]}, a remote type: on several workers they "
+                "lie nowhere",
+                do="gather it in `use` of a Generate, or declare the type without remote=True",
+            )
 
     def _step(self, partition: Partition, batch: Batch | None) -> ExchangeStep:
         if self.active and batch:

@@ -17,10 +17,14 @@ from tux.program.naming import place_of_member
 from tux.program.program import Program, score_of
 from tux.stages.analysis.calls import meanings_of, shape_of
 from tux.stages.analysis.effects import effects
+from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import Udf, parameters
 from tux.stages.kernel.written import Origin, write_udf
 from tux.stages.score import Score
+
+CHANGING = ("write", "add", "min", "max")
+"""The kinds of effects that change a field."""
 
 
 def write_formulas(program: BaseProgram, names: Sequence[str], stage: str) -> Udf | None:
@@ -38,8 +42,8 @@ def write_formulas(program: BaseProgram, names: Sequence[str], stage: str) -> Ud
             lines.append(f"refuse_mean(tau.{name}, {text!r}, {name!r})")
     if not lines:
         return None
-    guarded = ["with np.errstate(all='ignore'):", *(f"    {line}" for line in lines)]
-    scope = {"np": np, "refuse_mean": refuse_mean}
+    guarded = ["with _np.errstate(all='ignore'):", *(f"    {line}" for line in lines)]
+    scope = {"_np": np, "_abs": abs, "refuse_mean": refuse_mean}
     where = place_of_member(type(program), "tau")
     return write_udf("formulas", Origin(stage, where), ["tau", "p"], guarded, scope)
 
@@ -80,12 +84,36 @@ def exchange_scores(program: Program, names: Sequence[str]) -> Exchange:
     truth.
     """
     score = _measured_score(program, names[0])
-    asked = parameters(score.f, score.label)
-    row, data = _judged_row(program, asked)
+    asked, role = parameters(score.f, score.label), score.enumerated_role(program)
+    row, data = _judged_row(program, role)
     terms = [line for name in names for line in _score_terms(program, name, row, data)]
-    lines = [f"_score = _predict({', '.join(asked)})", *terms]
-    needed, role = list(dict.fromkeys([*asked, row, "tau"])), score.enumerated_role(program)
-    return _exchange(program, names, needed, lines, role, score.f)
+    # None, of a function that returns nothing, is no number to which 0 can be added
+    lines = [f"_score = _predict({', '.join(asked)}) + 0.0", *terms]
+    needed = list(dict.fromkeys([*asked, row, "tau"]))
+    stage = _exchange(program, names, needed, lines, role, score.f)
+    _refuse_changes(program, stage, score)
+    return stage
+
+
+def _refuse_changes(program: Program, stage: Exchange, score: Score) -> None:
+    """Raise ProgramError for a Score that changes a field: a model would change each time that it
+    is measured.
+    """
+    own = {
+        t
+        for n, f in program.context.fields.items()
+        if isinstance(f, Computed)
+        for t in f.hidden_totals(n)
+    }
+    for call in stage.calls(program, stage.over):
+        for (row, field), kinds in call.effects.found.items():
+            changes = [where for kind, where in kinds.items() if kind in CHANGING]
+            if changes and not (row == "tau" and field in own):
+                raise ProgramError(
+                    f"{score.label} changes {row}.{field}, and predict() may change nothing",
+                    where=changes[0],
+                    do="compute the score from what the fields have",
+                )
 
 
 def _score_terms(program: Program, name: str, row: str, data: Sequence[str]) -> list[str]:
@@ -141,17 +169,25 @@ def _refuse_lost_numbers(program: Program, name: str, score: Score) -> None:
             )
 
 
-def _judged_row(program: Program, asked: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the row that is judged, by its name in a function with the parameters `asked`, and its
-    data fields: a vertex, if the function is called with its edges, else the edge.
+def _judged_row(program: Program, role: str) -> tuple[str, list[str]]:
+    """Return the row that is judged, by its name in functions, and its data fields: the vertex at
+    the end `role`, or the edge. Raise ProgramError where the held-out edges of a vertex may lie on
+    several workers.
     """
-    edge = program.edge
-    types = dict(zip(edge.roles, edge.ends, strict=True))
-    vertex = next((name for name in asked if name in types), "") if "edges" in asked else ""
-    row, fields = program.edge_name, edge.fields
-    if vertex:
-        row, fields = vertex, program.vertices[types[vertex]].fields
-    return row, [name for name, field in fields.items() if field.kind == "data"]
+    edge, name = program.edge, program.edge_name
+    fields = edge.fields
+    if role:
+        vertex = edge.ends[edge.roles.index(role)]
+        fields = program.vertices[vertex].fields
+        if may_be_cut(program, vertex) and role not in (edge.held_out, edge.whole):
+            raise ProgramError(
+                f"a measure judges each {vertex} by all its held-out edges, which may lie on "
+                "several workers",
+                where=place_of_member(type(program), name),
+                do=f'declare {name} = Edge(..., held_out="{role}")',
+            )
+    data = [each for each, field in fields.items() if field.kind == "data"]
+    return role or name, data
 
 
 def _terms(program: Program, name: str) -> list[tuple[str, Formula, Computed]]:
@@ -176,7 +212,7 @@ def _exchange(
     """
     where, label = place_of_member(type(program), "tau"), f"Exchange({', '.join(names)})"
     name, scope = ("measure", {"_predict": predict}) if predict else ("gather", {})
-    udf = write_udf(name, Origin(label, where), needed, lines, {"np": np, **scope})
+    udf = write_udf(name, Origin(label, where), needed, lines, {"_np": np, "_abs": abs, **scope})
     stage = Exchange(udf, over, held_out=predict is not None)
     stage.label, stage.where = label, where
     return stage

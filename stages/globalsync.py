@@ -49,7 +49,7 @@ class GlobalSync(CallingStage):
     `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as
     `over`. `f` runs once a clock on one row, so it is never compiled: it may use all of Python and
     numpy. Without `f`, the totals of formulas alone are cleared; others stay where they are, and
-    all of them if there is an `aggregate`.
+    those to which stages behind it add before the next GlobalSync.
 
     `computes`: the numbers with formulas. `takes`: the totals that it takes, which are cleared
     behind it; None: all.
@@ -155,7 +155,8 @@ class GlobalSync(CallingStage):
             return super().totals_after(program, before, role)
         if self.takes is None:
             return {}
-        return {name: added for name, added in before.items() if name not in self.takes}
+        held = super().totals_after(program, before, role)
+        return {name: added for name, added in held.items() if name not in self.takes}
 
     def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the call of the aggregate, on masters. `f` runs once, and is not among them."""

@@ -40,7 +40,8 @@ def complete_stages(
     compute numbers of the context:
 
         setup      first, one Exchange and one GlobalSync for all `mean_of`
-        evaluate   first, where the run has held-out data, the same for all `measure`
+        evaluate   first, the same for all `measure`, without held-out data too: the random numbers
+                   of stages behind them are the same
         all        a number with a formula is computed by the first GlobalSync after all of its
                    totals were added to, and after the numbers with formulas that it names; where
                    none follows, by one at the end
@@ -48,21 +49,53 @@ def complete_stages(
     if method == "setup" and (means := _numbers(program, judging=False)):
         role = _first_role(program, returned_stages(program, "stages", cluster))
         stages = [exchange_statistics(program, means, role), GlobalSync(), *stages]
-    if method == "evaluate" and cluster.has_test and (measured := _numbers(program, judging=True)):
+    if method == "evaluate" and (measured := _numbers(program, judging=True)):
         stages = [exchange_scores(program, measured), GlobalSync(), *stages]
     formulas = {name: _names_of(program, name) for name in in_order(program.context.fields)}
     if not formulas:
         return stages
+    if method == "evaluate":
+        formulas = _without_trained(program, formulas, cluster)
     if method == "stages":
         _refuse_idle(program, formulas, cluster)
-    return _add_formulas(program, formulas, stages)
+    return _add_formulas(program, formulas, stages, method)
 
 
-def _add_formulas(program: Program, formulas: Formulas, stages: list[Stage]) -> list[Stage]:
-    """Return the `stages` of a method with the formulas that they compute."""
-    computed, left = _compute(program, formulas, stages, {}, "")
-    late = _complete(formulas, left)
-    return [*computed, _compute_at(GlobalSync(), formulas, late)] if late else computed
+def _add_formulas(
+    program: Program, formulas: Formulas, stages: list[Stage], method: str
+) -> list[Stage]:
+    """Return the `stages` of a method with the formulas that they compute. Those of means over
+    edges alone are computed in each epoch, as metrics are forgotten.
+    """
+    placed, left = _place_formulas(program, formulas, stages, {}, "")
+    late = _computable(formulas, left, _steady(program, formulas) if method == "stages" else ())
+    return [*placed, _compute_at(GlobalSync(), formulas, late)] if late else placed
+
+
+def _steady(program: Program, formulas: Formulas) -> list[str]:
+    """Return the means over edges, and the numbers whose formulas name nothing else that is
+    computed.
+    """
+    found = _numbers(program, judging=False)
+    for name, needs in formulas.items():
+        if needs.numbers and not needs.totals and {*needs.numbers} <= {*found}:
+            found.append(name)
+    return found
+
+
+def _without_trained(program: Program, formulas: Formulas, cluster: Cluster) -> Formulas:
+    """Return the formulas without those whose totals the stages of an epoch gather: what
+    ``evaluate()`` adds to these totals is not theirs.
+    """
+    stages = _add_formulas(program, formulas, returned_stages(program, "stages", cluster), "stages")
+    trained = {
+        name
+        for _, stage, _ in calls_of(program, stages)
+        if isinstance(stage, GlobalSync)
+        for name in stage.computes
+        if formulas[name].totals
+    }
+    return {name: needs for name, needs in formulas.items() if name not in trained}
 
 
 def _refuse_idle(program: Program, formulas: Formulas, cluster: Cluster) -> None:
@@ -70,8 +103,8 @@ def _refuse_idle(program: Program, formulas: Formulas, cluster: Cluster) -> None
     totals, or perhaps do.
     """
     at_hand, added, unknown = _find_totals(program, formulas, cluster)
-    for name in formulas.keys() - at_hand:
-        if _gather_of(program, name):
+    for name in formulas:
+        if name in at_hand or _gather_of(program, name):
             continue
         for udf, where in unknown.items():
             raise ProgramError(
@@ -99,7 +132,8 @@ def _find_totals(
     computed, added, unknown = set[str](), set[str](), dict[str, str]()
     for method in STAGED:
         stages = returned_stages(program, method, cluster._replace(has_test=True))
-        for _, stage, calls in calls_of(program, _add_formulas(program, formulas, stages)):
+        placed = _add_formulas(program, formulas, stages, method)
+        for _, stage, calls in calls_of(program, placed):
             computed.update(stage.computes if isinstance(stage, GlobalSync) else ())
             for call in calls:
                 added.update(call.adds())
@@ -140,31 +174,36 @@ def _first_role(program: Program, stages: Sequence[Stage], role: str = "") -> st
     follow it, so that edges are held in one order alone.
     """
     for stage in stages:
-        if isinstance(stage, Exchange) and stage.f is not None:
-            return role or stage.role(program)
-        if found := _first_role(program, stage.inside, stage.inner_role(program, role)):
+        with stage.locate_errors():
+            if isinstance(stage, Exchange) and stage.f is not None:
+                return role or stage.role(program)
+            inner = stage.inner_role(program, role)
+        if found := _first_role(program, stage.inside, inner):
             return found
     return ""
 
 
-def _compute(
+def _place_formulas(
     program: Program, formulas: Formulas, stages: Sequence[Stage], before: Totals, role: str
 ) -> tuple[list[Stage], Totals]:
     """Return `stages` with the formulas that each GlobalSync computes, and the totals that hold
     something after them if those in `before` do so before.
     """
     out = []
-    for stage in stages:
+    for at, stage in enumerate(stages):
         with stage.locate_errors():
             given = stage
-            # an aggregate alone adds to totals, and others may follow
-            if type(stage) is GlobalSync and (stage.f is not None or stage.aggregate is None):
+            if type(stage) is GlobalSync:
                 held = CallingStage.totals_after(stage, program, before, role)
-                if names := _complete(formulas, held):
+                if stage.f is None:  # it takes no total to which stages behind it add, too
+                    held = {**held}
+                    for total in _added_behind(program, stages[at + 1 :], role):
+                        held.pop(total, None)
+                if names := _computable(formulas, held):
                     given = _compute_at(stage, formulas, names)
             elif stage.inside:
                 inner = stage.inner_role(program, role)
-                inside, _ = _compute(program, formulas, stage.inside, before, inner)
+                inside, _ = _place_formulas(program, formulas, stage.inside, before, inner)
                 if any(a is not b for a, b in zip(inside, stage.inside, strict=True)):
                     given = copy(stage)
                     given.inside = tuple(inside)
@@ -173,14 +212,30 @@ def _compute(
     return out, before
 
 
-def _complete(formulas: Formulas, totals: Totals) -> tuple[str, ...]:
+def _added_behind(program: Program, stages: Sequence[Stage], role: str) -> set[str]:
+    """Return the totals to which stages add before the first GlobalSync that may take them, which
+    has a function or no aggregate; that one is counted.
+    """
+    added = set[str]()
+    for stage in stages:
+        for _, inner, calls in calls_of(program, [stage], role):
+            added.update(total for call in calls for total in call.adds())
+            if type(inner) is GlobalSync and (inner.f is not None or inner.aggregate is None):
+                return added
+    return added
+
+
+def _computable(formulas: Formulas, totals: Totals, steady: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the numbers that can be computed where these totals hold something: those whose
     formulas have all of their totals among them, or name no totals but one of these numbers.
+    `steady`: numbers that always have their values.
     """
     found: dict[str, None] = {}
     for name, needs in formulas.items():
         follows = bool(needs.totals) or any(each in found for each in needs.numbers)
         if follows and {*needs.totals} <= {*totals}:
+            found[name] = None
+        elif needs.numbers and name in steady:
             found[name] = None
     return tuple(found)
 
@@ -191,8 +246,8 @@ def _compute_at(stage: GlobalSync, formulas: Formulas, names: tuple[str, ...]) -
     """
     given = copy(stage)
     given.computes = names
+    given.label = f"{stage.label[:-1]}{', ' if stage.f else ''}{', '.join(names)})"
     if given.f is None:
         totals = (total for name in names for total in formulas[name].totals)
         given.takes = tuple(dict.fromkeys(totals))
-        given.label = f"GlobalSync({', '.join(names)})"
     return given

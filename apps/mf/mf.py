@@ -84,6 +84,7 @@ def sgd(user, item, rating, tau, p):
     item_warm = advance(item, 0, u0, warm, err, step, p)
     item_rest = advance(item, 1, u1, product - warm, err, rest, p)
     for k in range(active):
+        # in 32 bits, as wide as the factors: vectors of 64-bit numbers hold half as many
         x, y, is_first = user.f[k], item.f[k], np.int32(k) < np.int32(first)
         user.f[k] = x - (user_warm if is_first else user_rest) * (p.reg * x - err * y)
         item.f[k] = y - (item_warm if is_first else item_rest) * (p.reg * y - err * x)

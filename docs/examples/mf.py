@@ -36,7 +36,7 @@ def predict(user, item, tau):
 def sgd(user, item, rating, tau, p):
     error = rating.value - predict(user, item, tau)
     tau.squares, tau.n = tau.squares + error * error, tau.n + 1
-    step = p.learning_rate * tau.decay
+    step = p.learning_rate * tau.factor
     user.bias += step * (error - p.reg * user.bias)
     item.bias += step * (error - p.reg * item.bias)
     for k in range(p.rank):
@@ -46,7 +46,7 @@ def sgd(user, item, rating, tau, p):
 
 
 def slow_down(tau, p):
-    tau.decay *= p.decay
+    tau.factor *= p.decay
 
 
 class BiasedMF(Program):
@@ -65,7 +65,7 @@ class BiasedMF(Program):
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
         mean=mean_of("value"),
-        decay=value(init=1),
+        factor=value(init=1),
         train_rmse=metric("sqrt(squares / n)", squares=total(), n=total()),
         test_rmse=metrics.rmse(),
     )

@@ -73,7 +73,7 @@ REAL = {
     if isinstance(getattr(np, name, None), np.ufunc) and name not in ("gcd", "lcm", "ldexp")
 } | {"cbrt", "power", "arctan2", "logaddexp"}
 """Functions of numpy and math whose results are real numbers, also of whole ones."""
-_LIBRARIES = ("np", "numpy", "math")
+_LIBRARIES = ("np", "numpy", "math", "_np")
 _CONSTANTS = {name for name in dir(np) if isinstance(getattr(np, name), float)} | {"tau"}
 
 

@@ -25,12 +25,12 @@ def test_names_and_value(text, names, given):
     formula = read_formula(text)
     assert formula.names == names
     line = f"return {formula.write({'sse': 'row.a', 'n': 'row.b'})}"
-    f = write_udf("f", Origin("Stage", "file:1"), ["row"], [line], {"np": np})
+    f = write_udf("f", Origin("Stage", "file:1"), ["row"], [line], {"_np": np, "_abs": abs})
     assert f(SimpleNamespace(a=16.0, b=4.0)) == pytest.approx(given)
 
 
 def test_an_expression_keeps_its_place_among_others():
-    assert read_formula("-n ** 2").write({"n": "a + b"}) == "-np.float64(a + b) ** 2"
+    assert read_formula("-n ** 2").write({"n": "a + b"}) == "-_np.float64(a + b) ** 2"
 
 
 @pytest.mark.parametrize("text", ["", "a b", "x = 1", "a; b", "(", "\0"])
@@ -60,7 +60,7 @@ def test_functions_take_so_many_numbers(text):
 @pytest.mark.parametrize("text", ["max(n, nan)", "max(nan, n)", "min(1, n, nan)", "0 * nan"])
 def test_nan_goes_through(text):
     line = f"return {read_formula(text).write({'n': 'row.a'})}"
-    f = write_udf("f", Origin("Stage", "file:1"), ["row"], [line], {"np": np})
+    f = write_udf("f", Origin("Stage", "file:1"), ["row"], [line], {"_np": np, "_abs": abs})
     assert np.isnan(f(SimpleNamespace(a=1.0)))
 
 

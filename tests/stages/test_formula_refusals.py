@@ -5,6 +5,7 @@ from types import FunctionType
 import pytest
 from support.messages import message
 from support.programs.formula_programs import (
+    EDGES,
     WithStages,
     add,
     count,
@@ -13,22 +14,27 @@ from support.programs.formula_programs import (
     train,
     with_stages,
 )
-from support.programs.programs import both
+from support.programs.programs import both, start
 
 from tux import (
     Context,
     DataError,
+    Edge,
     Exchange,
     GlobalSync,
+    Program,
     ProgramError,
     Score,
     Vertex,
+    data,
     mean_of,
     metric,
     metrics,
+    shared,
     total,
     value,
 )
+from tux.engine.training import Training
 from tux.program.program import stages_of
 from tux.program.stage import Cluster
 
@@ -206,3 +212,69 @@ class ConvergingRatings(WithStages):
 def test_convergence_by_a_metric_without_a_value():
     with pytest.raises(ProgramError, match=message("converged-reads-of-which-this", "rms")):
         train(ConvergingRatings(), held=None)
+
+
+def change(user, item):
+    user.bias += 1
+    return user.bias
+
+
+def forget(user, item):
+    user.bias + 1.0
+
+
+def test_a_score_that_changes_a_field():
+    program = program_of(test_rmse=metrics.rmse("x"))
+    program.predict = lambda self: Score(change)
+    with pytest.raises(ProgramError, match=message("changes-and-predict-may-change", "user.bias")):
+        stages_of(program(), "evaluate", Cluster())
+
+
+@both
+def test_a_score_that_returns_nothing(jit):
+    program = program_of(test_rmse=metrics.rmse("x"), squares=total(), n=total(), twice=value())
+    program.predict = lambda self: Score(forget)
+    program.stages = lambda self: [Exchange(add), GlobalSync(take)]
+    with pytest.raises(ProgramError):
+        train(program(), jit=jit)
+
+
+def test_a_total_of_a_measure_that_is_declared_too():
+    with pytest.raises(ProgramError, match=message("context-field-is-a-reduction", "test_n")):
+        Context(test=metrics.rmse(), test_n=total())
+
+
+def judge(sample, edges):
+    return len(edges) / 9
+
+
+class CutSamples(Program):
+    sample = Vertex(label=data("f4"))
+    entry = Edge("sample", "feature")
+    feature = Vertex(w=shared())
+    tau = Context(loss=metrics.logloss("label"))
+
+    def stages(self):
+        return []
+
+    def predict(self):
+        return Score(judge)
+
+
+def test_samples_whose_held_out_edges_lie_anywhere():
+    with pytest.raises(ProgramError, match=message("a-measure-judges-each-by", "sample")):
+        stages_of(CutSamples(), "evaluate", Cluster())
+
+
+class RemoteEnds(Program):
+    user = item = Vertex(remote=True, bias=shared())
+    rating = Edge("user", "item", x=data("f4"))
+    tau = Context(mean=mean_of("x"))
+
+    def stages(self):
+        return []
+
+
+def test_edges_of_a_remote_type():
+    with pytest.raises(ProgramError, match=message("visits-edges-of-a-remote", "user")):
+        Training(start(RemoteEnds(), EDGES, jit=False))

@@ -74,7 +74,10 @@ def test_several_workers(k, slack):
 def test_held_out_measures_are_left_out_where_nothing_is_held_out():
     record, _ = train(BiasedRatings(), held=None)
     assert "test_rmse" not in record and record["rms"] == pytest.approx(RMS, rel=1e-6)
-    assert stages_of(BiasedRatings(), "evaluate", Cluster()) == []
+    measured, everything = (
+        stages_of(BiasedRatings(), "evaluate", Cluster(has_test=each)) for each in (False, True)
+    )  # the same, so that random numbers of stages behind them are
+    assert [each.label for each in measured] == [each.label for each in everything]
 
 
 def is_enough(tau):
@@ -191,3 +194,60 @@ def test_numbers_that_formulas_name_are_computed_first():
     assert record["over"] == pytest.approx(record["rms"] - 1)
     assert record["gap"] == pytest.approx(record["test_rmse"] - record["rms"])
     assert worker.tau.twice == pytest.approx(2 * record["rms"])
+
+
+def test_a_formula_of_means_alone_is_reported_in_each_epoch():
+    program = program_of(
+        mean=mean_of("x"),
+        square=mean_of("x ** 2"),
+        deviation=metric("sqrt(square - mean ** 2)"),
+        squares=total(),
+        n=total(),
+        twice=value(),
+        rms=value(),
+    )
+    record, _ = train(program())
+    assert record["deviation"] == pytest.approx(np.std(VALUES.astype(float)), rel=1e-5)
+
+
+def test_an_aggregate_that_is_the_last_computes():
+    stages = Repeat(Exchange(add), GlobalSync(aggregate=add_norm, over="user"), until=is_enough)
+    record, _ = train(with_stages(lambda: [stages]), held=None)
+    norms = 0.5 * len(EDGES.ids["user"])
+    wanted = 3 * np.sqrt((np.sum(VALUES.astype(float) ** 2) + norms) / len(VALUES))
+    assert record["rms"] == pytest.approx(wanted, rel=1e-6)
+
+
+class EvaluatedRatings(WithStages):
+    """Ratings whose evaluation adds to the totals of a training metric."""
+
+    tau = Context(rms=metric("sqrt(squares / n) * base", squares=total(), n=total()), held=metric())
+
+    def stages(self):
+        return [Exchange(add)]
+
+    def evaluate(self):
+        return [Exchange(add, held_out=True), GlobalSync(set_held)]
+
+
+def set_held(tau):
+    tau.held = np.sqrt(tau.squares / tau.n)
+
+
+def test_evaluation_leaves_training_metrics_alone():
+    record, _ = train(EvaluatedRatings())
+    assert record["rms"] == pytest.approx(RMS, rel=1e-6)
+    assert record["held"] == pytest.approx(np.sqrt(7))
+
+
+def sum_entries(edges):
+    return 0.5
+
+
+class NamelessSamples(JudgedSamples):
+    def predict(self):
+        return Score(sum_entries, over="sample")
+
+
+def test_a_score_that_does_not_name_its_vertex():
+    assert stages_of(NamelessSamples(), "evaluate", Cluster())[0].over == "sample"

@@ -129,7 +129,7 @@ class RunOptions(Reading):
     every: int = option(
         integer_rule(1),
         "judge the model after every N-th epoch, and the last [default 1]",
-        shown=lambda program: evaluates(program),
+        shown=evaluates,
         of_job=True,
         default=1,
     )

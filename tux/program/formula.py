@@ -10,10 +10,12 @@ from tux.base.errors import ProgramError
 from tux.base.syntax import parse_source
 from tux.program.naming import describe_value
 
-FUNCTIONS = {"sqrt": "np.sqrt", "log": "np.log", "exp": "np.exp", "abs": "abs"}
-FUNCTIONS |= {"min": "np.minimum", "max": "np.maximum"}
-"""The functions of a formula, each as it is called in a vertex function. NaN goes through all."""
-CONSTANTS = {"nan": "np.nan"}
+FUNCTIONS = {"sqrt": "_np.sqrt", "log": "_np.log", "exp": "_np.exp", "abs": "_abs"}
+FUNCTIONS |= {"min": "_np.minimum", "max": "_np.maximum"}
+"""The functions of a formula, each as it is called in a vertex function, whose rows have names
+without `_` before them. NaN goes through all.
+"""
+CONSTANTS = {"nan": "_np.nan"}
 _SEVERAL = ("min", "max")
 _EXPONENTS = range(-8, 9)
 """Whole numbers to which a number is raised by multiplications."""
@@ -105,11 +107,11 @@ class _Writer(ast.NodeTransformer):
         """Return the expression for a name."""
         if node.id in CONSTANTS:
             return _parse(CONSTANTS[node.id])
-        return _parse(f"np.float64({self._places[node.id]})")
+        return _parse(f"_np.float64({self._places[node.id]})")
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802
         """Return a number, which numpy divides by 0 as it does others."""
-        return _parse(f"np.float64({node.value!r})")
+        return _parse(f"_np.float64({node.value!r})")
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
         """Leave small whole exponents, for which compilers multiply."""

@@ -210,7 +210,9 @@ class Context(Fields):
         or if these are the fields of another context.
         """
         for gathering, declared in computed.named_totals(name).items():
-            if self.fields.setdefault(gathering, declared) != declared:
+            held = self.fields.setdefault(gathering, declared)
+            own = gathering in computed.hidden_totals(name)
+            if held is not declared if own else held != declared:
                 raise ProgramError(
                     f"context field {name} gathers the total {gathering}, which is declared "
                     "otherwise too",
