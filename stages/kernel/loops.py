@@ -99,8 +99,8 @@ class EdgeLoops:
         return self._kernel({}, lines)
 
     def over_frontier(self, lines: list[str]) -> Loop:
-        """Compile the same for some rows. The kernel is called with items of places in a list of
-        them, and the list (k,) int64.
+        """Compile the lines of `by_vertex` or `per_vertex` for the rows of a frontier. The kernel
+        is called with items of places in the frontier, and the frontier (k,) int64.
         """
         head, *body = lines
         assert head == "for v in range(lo, hi):"

@@ -191,8 +191,10 @@ def test_a_kernel_is_another_for_another_choice():
 
 
 def test_what_a_choice_cannot_mean():
-    with pytest.raises(ProgramError, match=message("the-choice-of-a-parameter", "one")):
-        param("one", choices={"one": 1})
+    listed = WayOfLoss(square_error, give, [1.0], bonus=True, about="a list")
+    for thing in (1, (square_error, give), listed):
+        with pytest.raises(ProgramError, match=message("the-choice-of-a-parameter", "one")):
+            param("one", choices={"one": thing})
 
 
 def draw(y, m):

@@ -235,7 +235,7 @@ def test_a_score_that_returns_nothing(jit):
     program = program_of(test_rmse=metrics.rmse("x"), squares=total(), n=total(), twice=value())
     program.predict = lambda self: Score(forget)
     program.stages = lambda self: [Exchange(add), GlobalSync(take)]
-    with pytest.raises(ProgramError):
+    with pytest.raises(ProgramError, match=r"UDF measure|Exchange\(test_rmse\) has raised"):
         train(program(), jit=jit)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tux.base.errors import ProgramError
 from tux.base.syntax import parse_source
+from tux.base.text import plural
 from tux.program.naming import describe_value
 
 FUNCTIONS = {"sqrt": "_np.sqrt", "log": "_np.log", "exp": "_np.exp", "abs": "_abs"}
@@ -75,7 +76,7 @@ def _check_arguments(text: str, node: ast.Call) -> None:
     if count != 1 if name not in _SEVERAL else count < 2:
         wanted = "two numbers or more" if name in _SEVERAL else "one number"
         raise ProgramError(
-            f"the formula {text!r} calls {name} with {count or 'no'} numbers",
+            f"the formula {text!r} calls {name} with {plural(count, 'number')}",
             do=f"give {name} {wanted}",
         )
 

@@ -121,8 +121,13 @@ def param(
 
 
 def is_meaning(thing: Any) -> bool:
-    """Return whether a choice can stand in functions on rows: a function, or a NamedTuple."""
-    return callable(thing) or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
+    """Return whether a choice can stand in functions on rows: a function, or a NamedTuple of
+    functions, numbers, and what functions on rows do not read.
+    """
+    if not isinstance(thing, tuple):
+        return callable(thing)
+    held = (list, dict, set, tuple, np.ndarray)
+    return hasattr(thing, "_fields") and not any(isinstance(each, held) for each in thing)
 
 
 def functions_of(meanings: Iterable[Any]) -> list[Any]:
