@@ -41,8 +41,8 @@ from tux.arrays.edges import EdgeData
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
-from tux.graph.parts import cut
 from tux.inputs.samples import samples_to_edges
 from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS

@@ -26,9 +26,9 @@ from tux.cluster.simulated import SimulatedCluster
 from tux.cluster.transport.sequence import Sequences
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import add_topology
-from tux.graph.parts import cut
 from tux.messages.message import Kind, Message
 
 EPOCHS = 2

@@ -24,8 +24,9 @@ from tux.cli.info import describe_parts, describe_run
 from tux.engine.records import COSTS
 from tux.engine.worker import Worker
 from tux.graph import store
+from tux.graph.cut_folder import without_edges
 from tux.graph.local import LocalGraph
-from tux.graph.partitioned import PartitionedGraph, without_edges
+from tux.graph.partitioned import PartitionedGraph
 from tux.inputs.pairs import read_pairs
 from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
 from tux.run_folder.model_files import model_file, read_ids

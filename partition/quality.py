@@ -110,6 +110,7 @@ def quality(
     *,
     bipartite: bool = False,
     masters: np.ndarray | None = None,
+    sides: Sequence[Mapping[str, int]] = (),
     row_bytes: RowBytes | Sequence[RowBytes] = 4,
     syncs: float | Sequence[float] = 1,
     cap: float | None = None,
@@ -120,7 +121,9 @@ def quality(
 
     At each synchronisation a mirror sends its master one row and gets one back; the master's own
     replica costs nothing. `row_bytes` and `syncs`, an epoch, are the same for all vertices, or
-    lists of one entry a type: source and target of a bipartite graph. `masters` (n,), numbered as
+    lists of one entry a type: source and target of a bipartite graph, or those of `sides`: the
+    numbers of vertices by type, one type after the other, of sources and of targets, or of all if
+    the graph is not bipartite. `masters` (n,), numbered as
     `tux.partition.masters` does and placed by it if not given. `cap`: of the bound, as the
     partitioners' (None: the largest part there is). `seconds` and `peak_bytes` are only kept.
     Linear in vertices, edges and k; beside its input it needs at most about 40 bytes an edge.
@@ -130,7 +133,7 @@ def quality(
     edges = ends(src, dst, bipartite)
     held = replicas(edges, parts, k)
     homes_of = None if masters is None else _check_masters(masters, edges.vertices)
-    judged = _judge_types(_ranges(edges, bipartite), held, homes_of, k, row_bytes, syncs)
+    judged = _judge_types(_ranges(edges, bipartite, sides), held, homes_of, k, row_bytes, syncs)
     vertices, mastered, sent, received = np.sum([tally for _, tally in judged], axis=0)
     present = np.flatnonzero(held.counts)
     counts, degrees = held.counts[present], held.degrees()[present]
@@ -161,8 +164,20 @@ def quality(
     )
 
 
-def _ranges(edges: EdgeEnds, bipartite: bool) -> list[tuple[str, int, int]]:
+def _ranges(
+    edges: EdgeEnds, bipartite: bool, sides: Sequence[Mapping[str, int]]
+) -> list[tuple[str, int, int]]:
     """Return the vertex types: name, first vertex, and the one after the last."""
+    if sides:
+        ends = (edges.sources, edges.vertices) if bipartite else (edges.vertices,)
+        out, low = [], 0
+        for side, end in zip(sides, ends, strict=True):
+            for name, count in side.items():
+                high = min(low + count, end)  # the last vertices may have no edge
+                out.append((name, low, high))
+                low = high
+            low = end
+        return out
     if bipartite:
         return [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
     return [("vertex", 0, edges.vertices)]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
+from tux.base.text import did_you_mean
 from tux.engine.partition import Partition
-from tux.graph.local import LocalVertices
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import AnyProgram, BaseProgram, along
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
@@ -41,10 +41,11 @@ class Exchange(CallingStage):
 
     Vertices without their edges are visited by a ForEach.
 
-    Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left
-    out, it is the mini-batch's, or the end that a per-vertex, enter or leave UDF asks for, or the
-    first. A self-loop passes one row twice. Nothing is kept between calls but what UDFs write into
-    fields. `held_out=True` walks the held-out edges instead of the training edges; a vertex of
+    `edge="tag"`: the edges of that type; left out, those of the first type of the program. Where
+    both ends have one type they are called `src` and `dst`, and `over` is one of these; left out,
+    it is the mini-batch's, or the end that a per-vertex, enter or leave UDF asks for, or the first.
+    A self-loop passes one row twice. Nothing is kept between calls but what UDFs write into fields.
+    `held_out=True` walks the held-out edges instead of the training edges; a vertex of
     training without any is passed over, one that was held out itself is not. Where nothing is held
     out, `f` is neither called nor compiled.
 
@@ -80,6 +81,7 @@ class Exchange(CallingStage):
         f: Udf,
         over: str = "",
         *,
+        edge: str = "",
         enter: Udf | None = None,
         leave: Udf | None = None,
         held_out: bool = False,
@@ -93,8 +95,9 @@ class Exchange(CallingStage):
         self.f: Udf | None = f
         self.over, self.enter, self.leave, self.held_out = over, enter, leave, held_out
         self.additive, self.shares, self.stale_context = additive, shares, stale_context
-        self.cut, self.active = cut, active
-        words = [udf_names(f), *(f"{n}={v}" for n, v in (("over", over), ("active", active)) if v)]
+        self.cut, self.active, self.edge = cut, active, edge
+        named = {"over": over, "edge": edge, "active": active}
+        words = [udf_names(f), *(f"{name}={value}" for name, value in named.items() if value)]
         self.label = f"Exchange({', '.join(words)})"
         refuse_former_words(self.label, former)
         if f is None:
@@ -109,6 +112,31 @@ class Exchange(CallingStage):
             )
         self._check_shares()
         self.check_promises()
+
+    def seen_by(self, program: AnyProgram) -> AnyProgram:
+        """Return the program along the type of the edges that are visited. Raise ProgramError where
+        there is no such type, or the UDF asks for an edge of another.
+        """
+        types = [*program.edge_types]
+        if self.edge and self.edge not in types:
+            raise ProgramError(
+                f"{self.label}: {type(program).__name__} has no edge type {self.edge!r}",
+                do=f"{did_you_mean(self.edge, types)}edge types: {', '.join(types)}",
+            )
+        seen = along(program, self.edge or types[0])
+        asked = parameters(self.f, self.label) if self.f else []
+        if other := [name for name in asked if name in types and name != seen.edge_name]:
+            raise ProgramError(
+                f"{self.label} visits edges of type {seen.edge_name}, and {udf_names(self.f)} has "
+                f"the parameter {other[0]}, another edge type",
+                do=f'write Exchange({udf_names(self.f)}, edge="{other[0]}")',
+            )
+        if self.held_out and self.edge not in ("", types[0]):
+            raise ProgramError(
+                f"{self.label} visits held-out edges, which are of the type {types[0]} alone",
+                do=f"leave held_out or edge out, or declare {self.edge} before {types[0]}",
+            )
+        return seen
 
     def _check_shares(self) -> None:
         """Raise ProgramError for a number of `shares` that this Exchange cannot have."""
@@ -161,6 +189,7 @@ class Exchange(CallingStage):
         """Return the enumerated end's name in UDFs; raise ProgramError where `over` names no
         end.
         """
+        program = self.seen_by(program)
         edge = program.edge
         if names_role(program, self.over, self.label):
             return self.over
@@ -198,6 +227,7 @@ class Exchange(CallingStage):
 
     def prepare(self, partition: Partition, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
+        partition = partition.along(self.seen_by(partition.program).edge_name)
         step = self._step(partition, batch)
         self._refuse_remote(partition.program)  # what is wrong with a function is told before
         if batch is None and partition.workers > 1:
@@ -257,6 +287,7 @@ class Exchange(CallingStage):
 
     def plan(self, program: BaseProgram, role: str) -> ThreadPlan:
         """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
+        program = self.seen_by(program)
         calls = self.calls(program, role)
         if self.by_tile:
             return plan_tiles(program, calls[0], role)
@@ -311,7 +342,7 @@ class Exchange(CallingStage):
         """
         vertices = partition.graph.of_role(walk.role)
         if self.cut is not None:
-            return _replicated_mask(vertices) == self.cut
+            return vertices.replicated_mask() == self.cut
         if self.held_out or vertices.part is None or not vertices.is_cut:
             return None
         positions = vertices.part.rows[: vertices.n_train]
@@ -328,6 +359,7 @@ class Exchange(CallingStage):
         """Return how the UDFs are called. A vertex is visited once a replica, unless that is
         declared otherwise.
         """
+        program = self.seen_by(program)
         edge, role = program.edge, role or self.role(program)
         types = dict(zip(edge.roles, edge.ends, strict=True))
         assert self.f is not None
@@ -353,17 +385,3 @@ class Exchange(CallingStage):
 def _shares(edges: int, vertices: int, most: int) -> int:
     """Return the number of shares into which the edges of a vertex are cut."""
     return max(2, min(most, edges // max(vertices, 1) // EACH))
-
-
-def _replicated_mask(vertices: LocalVertices) -> np.ndarray:
-    """Return a mask (n_train,) of the rows of a type that have replicas on other workers, or a
-    master on another.
-    """
-    part = vertices.part
-    if part is None:
-        return np.zeros(vertices.n_train, bool)
-    holders = np.zeros(len(part.masters), np.int32)
-    for held in part.down:
-        holders[held] += 1  # a worker holds a vertex once
-    alone = part.masters[holders <= 1]
-    return ~np.isin(part.rows[: vertices.n_train], alone)

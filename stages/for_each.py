@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tux.base.errors import ProgramError
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import AnyProgram, BaseProgram, along_end
 from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.replica_rules import may_be_cut
@@ -58,8 +58,15 @@ class ForEach(Exchange):
             )
         self.check_promises()
 
+    def seen_by(self, program: AnyProgram) -> AnyProgram:
+        """Return the program along an edge type that ends at the visited vertices: its own, or
+        else the first one.
+        """
+        return along_end(program, self.over)
+
     def role(self, program: BaseProgram) -> str:
         """Return the end whose vertices are visited; raise ProgramError where `over` names none."""
+        program = self.seen_by(program)
         super().role(program)
         edge = program.edge
         if self.over in edge.roles:
@@ -69,6 +76,7 @@ class ForEach(Exchange):
     def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return how the UDF is called: once a replica, unless it is promised otherwise."""
         assert self.enter is not None
+        program = self.seen_by(program)
         role = role or self.role(program)
         vertex = self._type(program, role)
         asked, names = parameters(self.enter, self.label), self._names(program, role)

@@ -12,7 +12,7 @@ from tux.clock.block import Block
 from tux.clock.steps import Blocks, Step
 from tux.engine.partition import Partition
 from tux.graph.layout import blocks_by_vertices
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import AnyProgram, BaseProgram, along, along_end
 from tux.program.naming import describe_value
 from tux.program.stage import Batch, Stage
 from tux.stages.apply import Apply
@@ -132,6 +132,7 @@ class MiniBatch(Stage):
     def prepare(self, partition: Partition, batch: Batch | None = None) -> Step:
         """Cut the blocks and prepare the stages inside for them."""
         assert batch is None  # refused above
+        partition = partition.along(self._seen_by(partition.program).edge_name)
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
             return self._prepare_generate(partition, generate)
@@ -150,14 +151,16 @@ class MiniBatch(Stage):
 
     def is_fused(self, program: BaseProgram, workers: int) -> bool:
         """Return whether all blocks are one kernel, if there are several."""
-        role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
+        program, role = self.inner_scope(program, "")
+        several = any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
     def one_thread_reason(self, program: BaseProgram) -> str:
         """Return the reason for which blocks of one kernel run on one thread, and under which
         condition they do.
         """
-        return one_thread_reason(program, self.inside, self.inner_role(program, ""))
+        program, role = self.inner_scope(program, "")
+        return one_thread_reason(program, self.inside, role)
 
     def _check_awake(self, program: BaseProgram, role: str) -> None:
         """Raise ProgramError where `awake` is no field that the enumerated type has."""
@@ -169,13 +172,31 @@ class MiniBatch(Stage):
                 do=f"name one of: {', '.join(flags) or 'none'}",
             )
 
-    def inner_role(self, program: BaseProgram, role: str) -> str:
-        """Return the end that is enumerated; "" where edges are generated."""
+    def inner_scope(self, program: AnyProgram, role: str) -> tuple[AnyProgram, str]:
+        """Return the program along the edges whose end is enumerated, and this end; "" where edges
+        are generated.
+        """
         if any(isinstance(stage, Generate) for stage in self.inside):
-            return ""
-        return self._enumerated_role(
-            program, [stage for stage in self.inside if isinstance(stage, Exchange)]
-        )
+            return program, ""
+        program = self._seen_by(program)
+        exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
+        return program, self._enumerated_role(program, exchanges)
+
+    def _seen_by(self, program: AnyProgram) -> AnyProgram:
+        """Return the program along the edge type of the Exchanges inside, or without any that of
+        the ForEachs, or one that ends at `over`. Raise ProgramError for Exchanges of several types.
+        """
+        inside = [stage for stage in self.inside if isinstance(stage, Exchange)]
+        exchanges = [stage for stage in inside if stage.f is not None]
+        named = {stage.seen_by(program).edge_name: stage.label for stage in exchanges}
+        if len(named) > 1:
+            raise ProgramError(
+                f"MiniBatch has Exchanges along {' and '.join(named)}: {', '.join(named.values())}",
+                do="give each edge type a MiniBatch of its own",
+            )
+        if named:
+            return along(program, next(iter(named)))
+        return inside[0].seen_by(program) if inside else along_end(program, self.over)
 
     def _enumerated_role(self, program: BaseProgram, exchanges: Sequence[Exchange]) -> str:
         """Return the name in UDFs of the end that the program enumerates."""

@@ -175,12 +175,17 @@ def _first_role(program: Program, stages: Sequence[Stage], role: str = "") -> st
     """
     for stage in stages:
         with stage.locate_errors():
-            if isinstance(stage, Exchange) and stage.f is not None:
+            if isinstance(stage, Exchange) and stage.f is not None and _is_of_first(stage, program):
                 return role or stage.role(program)
-            inner = stage.inner_role(program, role)
-        if found := _first_role(program, stage.inside, inner):
+            seen, inner = stage.inner_scope(program, role)
+        if found := _first_role(seen, stage.inside, inner):
             return found
     return ""
+
+
+def _is_of_first(stage: Exchange, program: Program) -> bool:
+    """Return whether a stage visits edges of the program's first type."""
+    return stage.seen_by(program).edge_name == next(iter(program.edge_types))
 
 
 def _place_formulas(
@@ -202,8 +207,8 @@ def _place_formulas(
                 if names := _computable(formulas, held):
                     given = _compute_at(stage, formulas, names)
             elif stage.inside:
-                inner = stage.inner_role(program, role)
-                inside, _ = _place_formulas(program, formulas, stage.inside, before, inner)
+                seen, inner = stage.inner_scope(program, role)
+                inside, _ = _place_formulas(seen, formulas, stage.inside, before, inner)
                 if any(a is not b for a, b in zip(inside, stage.inside, strict=True)):
                     given = copy(stage)
                     given.inside = tuple(inside)

@@ -81,10 +81,9 @@ MANY_NAMES = {
         stages/analysis/plan.py::plan_tiles
         stages/exchange.py::calls
         stages/score.py::prepare
-        tux/cli/partition.py::partition
         tux/cli/widths.py::align_rows
         tux/figures/plots.py::draw_vectors
-        tux/graph/parts.py::cut
+        tux/graph/cut.py::cut
         tux/inputs/in_shares.py::load
         tux/inputs/new_rows.py::_rows_in_memory
         tux/inputs/samples.py::add_groups

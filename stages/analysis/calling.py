@@ -53,4 +53,5 @@ def calls_of(
     """
     for stage in stages:
         yield depth, stage, stage.calls(program, role) if isinstance(stage, CallingStage) else []
-        yield from calls_of(program, stage.inside, stage.inner_role(program, role), depth + 1)
+        seen, inner = stage.inner_scope(program, role)
+        yield from calls_of(seen, stage.inside, inner, depth + 1)

@@ -48,10 +48,10 @@ def schedules(
             elif isinstance(stage, CallingStage):
                 calls = stage.calls(program, role)
                 plans = {} if fused else stage.plans(program, role, racing=racing)
-            inner = stage.inner_role(program, role)
+            inner = stage.inner_scope(program, role)
         yield ScheduledStage(depth, stage, calls, plans)
         yield from schedules(
-            program, stage.inside, workers, inner, depth + 1, fused=is_fused, racing=racing
+            inner[0], stage.inside, workers, inner[1], depth + 1, fused=is_fused, racing=racing
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tux.clock.block import Block
 from tux.engine.partition import Partition
 from tux.graph.layout import Layout
-from tux.graph.local import LocalEdges
+from tux.graph.local_edges import LocalEdges
 from tux.program.stage import Batch
 
 

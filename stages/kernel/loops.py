@@ -12,7 +12,7 @@ import numpy as np
 
 from tux.engine.partition import Partition
 from tux.graph.layout import Layout
-from tux.graph.local import LocalEdges
+from tux.graph.local_edges import LocalEdges
 from tux.rows.table import RowTable
 from tux.rows.turns import PART, PART_END
 from tux.stages.analysis.plan import ThreadPlan

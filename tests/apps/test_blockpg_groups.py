@@ -13,7 +13,7 @@ from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.cli.main import main
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.graph.store import save
 from tux.options.options import RunOptions
 from tux.runs.session import run

@@ -16,7 +16,7 @@ from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.cli.main import main
 from tux.compare import partitioners as compare_cuts
-from tux.graph.store import read_manifest
+from tux.graph.manifest import read_manifest
 from tux.inputs.load import load
 from tux.io.samples.samples import read_samples
 from tux.options.options import Reading, RunOptions

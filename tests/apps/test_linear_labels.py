@@ -12,7 +12,7 @@ from support.oracles.linear_oracle import least_objective, objective
 
 import tux
 from tux.base.errors import DataError, ProgramError, UsageError
-from tux.graph.store import read_manifest
+from tux.graph.manifest import read_manifest
 from tux.inputs.load import load
 from tux.inputs.synthetic import generate_data
 from tux.options.options import Reading

@@ -16,7 +16,7 @@ import tux
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.graph.store import read_manifest
+from tux.graph.manifest import read_manifest
 from tux.inputs.load import load
 from tux.inputs.synthetic import generate_data
 from tux.program.input import Samples, class_names, join_class_names

@@ -1,6 +1,7 @@
 """A program and its options as words mean the same when ``tux run`` reads them."""
 
 import pytest
+from support.programs.typed_programs import SocialShop
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.lda.lda import LDA
@@ -58,3 +59,16 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
 def test_what_machines_cannot_read_is_refused(data):
     with pytest.raises(UsageError):
         words_of(MF(), data, None, RunOptions(), 1)
+
+
+def test_data_of_several_edge_types_are_named_by_type(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = {"bought": "b.csv", "tagged": ["t1.csv", "t2.csv"], "friend": "/f"}
+    texts = ["bought=b.csv", "tagged=t1.csv", "tagged=t2.csv", "friend=/f"]
+    expected = [f"bought={tmp_path}/b.csv", f"tagged={tmp_path}/t1.csv"]
+    expected += [f"tagged={tmp_path}/t2.csv", "friend=/f"]
+    for given in (named, texts):
+        words = words_of(SocialShop(), given, {"bought": "test.csv"}, RunOptions(), 1)
+        assert words[:5] == [*expected, f"--test={tmp_path}/test.csv"]
+    with pytest.raises(UsageError, match="memory of this process"):
+        words_of(SocialShop(), {**named, "friend": [("a", "b")]}, None, RunOptions(), 1)

@@ -12,7 +12,8 @@ from tux.cli import show
 from tux.cli.main import main
 from tux.compare import partitioners as compare_cuts
 from tux.figures import figures
-from tux.graph.store import load, read_manifest
+from tux.graph.manifest import read_manifest
+from tux.graph.store import load
 from tux.partition import PARTITIONERS, bicut, random
 from tux.partition.quality import Quality, quality
 

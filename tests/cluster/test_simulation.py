@@ -18,8 +18,8 @@ from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
-from tux.graph.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 

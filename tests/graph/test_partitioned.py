@@ -15,8 +15,9 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.graph import store
-from tux.graph.partitioned import PartitionedGraph, without_edges
-from tux.graph.parts import cut
+from tux.graph.cut import cut
+from tux.graph.cut_folder import without_edges
+from tux.graph.partitioned import PartitionedGraph
 from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS
 from tux.runs.session import run

@@ -16,6 +16,7 @@ from tux.arrays.arrow import write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.graph import store
+from tux.graph.manifest import FORMAT, read_manifest
 
 WORDS = ["ana", "ünï cödé", "7", "", "a,b\nc", "../../etc", "x" * 500]
 ROUTES = ("up", "down", "peek_up", "peek_down")
@@ -89,8 +90,8 @@ def test_what_is_saved_comes_back(tmp_path, case):
     shutil.rmtree(tmp_path)
     tmp_path.mkdir()
     store.save(tmp_path, parts, edges.ends)
-    manifest = store.read_manifest(tmp_path)
-    assert (manifest.format, manifest.parts, manifest.ends) == (store.FORMAT, k, edges.ends)
+    manifest = read_manifest(tmp_path)
+    assert (manifest.format, manifest.parts, manifest.ends) == (FORMAT, k, edges.ends)
     for number, part in enumerate(parts):
         check_same_parts(store.load(tmp_path, number), part)
 
@@ -212,7 +213,7 @@ def test_another_format(folder, rest):
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99} | rest))
     error = load_error(folder, words="format 2", where="manifest.json")
-    assert f"format {store.FORMAT}" in error.do
+    assert f"format {FORMAT}" in error.do
 
 
 @pytest.mark.parametrize("number", [2, 7, -1])

@@ -11,7 +11,7 @@ from tux import Context, Edge, Program, Vertex, data, delta, metric, total, valu
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.engine.training import Training
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.graph.store import load, save
 from tux.stages import Apply, Exchange, GlobalSync
 

@@ -10,14 +10,14 @@ from tux import Edge, Program, Vertex, value
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
+from tux.graph.cut import cut
+from tux.graph.cut_folder import without_edges
 from tux.graph.partitioned import (
     PartitionedGraph,
     cut_end,
     end_keeping_partitioners,
     partition_inputs,
-    without_edges,
 )
-from tux.graph.parts import cut
 from tux.inputs.load import Inputs
 from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS

@@ -11,10 +11,10 @@ from tux import Edge, Program, Vertex, mirror
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.layout import move_to_group_ends
 from tux.graph.local import LocalGraph
 from tux.graph.orders import order_of
-from tux.graph.parts import cut
 from tux.graph.store import load, save
 from tux.inputs.samples import add_groups, count_groups
 from tux.partition import bicut

@@ -16,7 +16,8 @@ from tux.base.errors import Refused, UsageError
 from tux.cli import show
 from tux.cli.info import info
 from tux.cli.main import main
-from tux.inputs.load import load, origin
+from tux.inputs.load import load
+from tux.inputs.origin import origin
 from tux.inputs.points import read_points
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading, RunOptions

@@ -7,7 +7,7 @@ from support.machines.loaded import cut_up, files, in_shares, one_process
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.graph.store import save
 from tux.parallel_load.algorithm.loader import rounds_of
 from tux.parallel_load.algorithm.plan import IN_SHARES, InputShare, LoadingPlan

@@ -5,7 +5,20 @@ import math
 import pytest
 from support.messages import message
 
-from tux import Context, Edge, Program, Vertex, data, delta, master, param, shared, total, value
+from tux import (
+    Bags,
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    data,
+    delta,
+    master,
+    param,
+    shared,
+    total,
+    value,
+)
 from tux.base.errors import ProgramError, UsageError
 
 
@@ -102,7 +115,14 @@ def declare(**members):
             {"rating": Edge("user", "itm")},
             "edge rating ends at 'itm', which is no vertex type.*vertex types: user, item",
         ),
-        ({"other": Edge("user", "item")}, "declares 2 edge types: rating, other"),
+        (
+            {"other": Edge("user", "item", repeats="n")},
+            "edge other is declared repeats=, which the first edge type alone.*before rating",
+        ),
+        (
+            {"other": Edge("user", "item"), "input": Bags()},
+            "declares 2 edge types: rating, other, and its input is Bags",
+        ),
         ({"src": Vertex()}, "src cannot name a type"),
         ({"edges": Vertex()}, "edges cannot name a type"),
         ({"rng": Edge("user", "item"), "rating": None}, "rng cannot name a type"),

@@ -13,8 +13,8 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
-from tux.graph.parts import cut
 from tux.partition import bicut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.stages.blocks.block_cuts import VISIT

@@ -52,6 +52,8 @@ class EdgeData:
     # by vertex type, the type in which its ids were given, where it is not plain: see
     # `tux.arrays.given`
     id_types: Mapping[str, str] = field(default_factory=dict)
+    # edges of other types by name, whose `ids` are these
+    others: Mapping[str, EdgeData] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -128,7 +130,37 @@ class EdgeData:
         fields = {
             name: np.empty((0, *each.shape[1:]), each.dtype) for name, each in self.fields.items()
         }
-        return replace(self, src=none, dst=none, fields=fields)
+        others = {name: each.bare() for name, each in self.others.items()}
+        return replace(self, src=none, dst=none, fields=fields, others=others)
+
+    @property
+    def by_type(self) -> dict[str, EdgeData]:
+        """These edges as "", and the others by the name of their type."""
+        return {"": self, **self.others}
+
+    @property
+    def vertex_types(self) -> list[str]:
+        """The vertex types at the ends of edges, of these first, in the order in which the ends
+        name them.
+        """
+        return [*dict.fromkeys(end for each in self.by_type.values() for end in each.ends)]
+
+    def join(self, others: Mapping[str, EdgeData]) -> EdgeData:
+        """Add edges of other types by name. The ids of each extend those of the one before it.
+        DataError where there are data of the vertices of these edges alone.
+        """
+        ids = {**self.ids}
+        for each in others.values():
+            ids |= each.ids
+        for kind, fields in self.vertex_fields.items():
+            if fields and len(ids[kind]) > len(self.ids[kind]):
+                raise DataError(
+                    f"edges of another type have {len(ids[kind]) - len(self.ids[kind])} more "
+                    f"vertices of type {kind}, of which {', '.join(fields)} is not given",
+                    do="give the data of all vertices as a table",
+                )
+        rows = {name: replace(each, ids=ids, unseen={}) for name, each in others.items()}
+        return replace(self, ids=ids, others=rows)
 
     def behind(self, kind: str, known: Ids) -> EdgeData:
         """Return these edges with the vertices of type `kind` numbered as new ones after the
@@ -199,14 +231,12 @@ class EdgeData:
         whatever file they came from.
         """
         state = blake2b(digest_size=16)
-        for end in dict.fromkeys(self.ends):
+        for end in self.vertex_types:
             digest_ids(state, end, len(self.ids[end]), [self.ids[end]])
-        for name, array in {
-            "src": self.src,
-            "dst": self.dst,
-            **{f".{name}": self.fields[name] for name in sorted(self.fields)},
-        }.items():
-            digest_column(state, name, len(array), [array])
+        self._digest_columns(state)
+        for kind, each in self.others.items():
+            state.update(f"{kind} {' '.join(each.ends)} ".encode())
+            each._digest_columns(state)
         for kind, fields in sorted(self.vertex_fields.items()):
             for name, array in sorted(fields.items()):
                 state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
@@ -217,6 +247,15 @@ class EdgeData:
                 for chunk in Ids(words).chunks():
                     state.update(chunk)
         return state.hexdigest()
+
+    def _digest_columns(self, state: blake2b) -> None:
+        """Add to a digest the columns of these edges."""
+        for name, array in {
+            "src": self.src,
+            "dst": self.dst,
+            **{f".{name}": self.fields[name] for name in sorted(self.fields)},
+        }.items():
+            digest_column(state, name, len(array), [array])
 
 
 def digest_ids(state: blake2b, kind: str, count: int, pieces: Iterable[Ids]) -> None:

@@ -12,6 +12,7 @@ from tux.arrays.piped import STANDARD
 from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
 from tux.base.text import flag_of
+from tux.inputs.by_type import held_out_data, name_files, split_by_type
 from tux.options.options import OPTIONS, RunOptions
 from tux.options.rules import FILE, SECONDS, SWITCH
 from tux.program.program import Program
@@ -27,10 +28,14 @@ FLAGS = {
 def words_of(
     program: Program, data: Any, test: Any, options: RunOptions, threads: int
 ) -> list[str]:
-    """Return the words that follow ``tux run APP``, without --out. Paths of files become absolute.
-    UsageError for data in memory.
+    """Return the words that follow ``tux run APP``, without --out. Paths of files become absolute;
+    data of several edge types are named by type. UsageError for data in memory.
     """
-    words = [_path(data)] if data is not None else []
+    test = held_out_data(program, split_by_type(program, test) or test)
+    if named := split_by_type(program, data):
+        words = name_files(named, _path)
+    else:
+        words = [_path(data)] if data is not None else []
     if test is not None:
         words.append(f"--test={_path(test)}")
     chosen = {name: getattr(options, name) for name in FLAGS} | {"threads": threads}

@@ -68,8 +68,11 @@ def nearest_word(word: str, among: Iterable[str], near: float = NEAR) -> str:
 def data_name(data: object) -> str:
     """Return the name of the data in messages: the name of their file, "standard input", or "the
     data" if they come from no file. For several files it is the name of the first and the number of
-    others.
+    others. Of data by name, those that come from no file have this name.
     """
+    if isinstance(data, dict):
+        files = {name: data_name(each) for name, each in data.items()}
+        return ", ".join(name if file == "the data" else file for name, file in files.items())
     paths = isinstance(data, list | tuple) and all(isinstance(p, str | os.PathLike) for p in data)
     if isinstance(data, list | tuple) and data and paths:
         first = data_name(data[0])

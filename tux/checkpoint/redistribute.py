@@ -31,6 +31,7 @@ from tux.base.text import plural
 from tux.checkpoint.model_copy import fields_to_copy
 from tux.checkpoint.snapshot import Counts, State, StateHead, other_program
 from tux.graph.share import Share
+from tux.program.base_program import along
 from tux.program.combining import COMBINE
 from tux.program.fields import Field
 from tux.program.program import Program
@@ -75,8 +76,10 @@ class Redistribution:
         for name, fields in self._fields.items():
             for f, declared in fields.items():
                 arrays |= self._of_type(name, f, declared, rank)
-        for prefix in ("edges", "held_out"):
-            arrays |= self._of_edges(prefix, rank)
+        for prefix in self._after[rank].numbers:
+            _, _, name = prefix.partition(".")
+            edge = along(self._program, name).edge
+            arrays |= self._of_edges(prefix, edge.fields, rank)
         return State(self._head(rank), arrays | self._best(rank))
 
     # ---- states that are refused
@@ -304,13 +307,15 @@ class Redistribution:
 
     # ---- edges and context
 
-    def _of_edges(self, prefix: str, rank: int) -> dict[str, np.ndarray]:
-        """Make the fields of edges, or of held-out edges, of a new worker."""
+    def _of_edges(
+        self, prefix: str, fields: Mapping[str, Field], rank: int
+    ) -> dict[str, np.ndarray]:
+        """Make the fields of a set of edges of a new worker."""
         out = {}
-        numbers = [getattr(share, prefix) for share in self._before]
-        own = getattr(self._after[rank], prefix)
+        numbers = [share.numbers[prefix] for share in self._before]
+        own = self._after[rank].numbers[prefix]
         count = 1 + max(int(each.max(initial=-1)) for each in (*numbers, own))
-        for f, declared in _state_fields(self._program.edge.fields, self._program).items():
+        for f, declared in _state_fields(fields, self._program).items():
             values = np.empty((count, *declared.lengths), declared.dtype)
             values[...] = declared.init.a  # type: ignore[union-attr]
             for at, state in zip(numbers, self._states, strict=True):

@@ -9,7 +9,8 @@ Random numbers need no state: they are functions of seed, stage, epoch and verte
     masters/TYPE/FIELD   fields of the masters of cut types, of the server's context (tau), and of
                          the context's master (special)
     base/TYPE/FIELD      what mirrors show but for their unsent changes
-    edges/FIELD          fields of edges in the order of this worker, held_out/FIELD likewise
+    edges/FIELD          fields of edges in the order of this worker, held_out/FIELD likewise, and
+                         edges.TYPE/FIELD those of the other edge types of the program
     totals/CLOCK/N/FIELD what Apply has added to the server's context, by clock
     best/N               the model of the best epoch
 
@@ -149,9 +150,12 @@ def arrays_of(partition: Partition) -> dict[str, np.ndarray]:
         if any(unacked.any() for unacked in mirrors.unacked.values()):
             raise RuntimeError(f"mirrors of {name} wait for answers")
         out |= {f"base/{name}/{field}": array for field, array in mirrors.base.items()}
-    for prefix, edges in (("edges", partition.graph.edges), ("held_out", partition.graph.held_out)):
+    graph = partition.graph
+    every = {"edges": graph.edges, "held_out": graph.held_out}
+    every |= {f"edges.{name}": each for name, each in graph.others.items()}
+    for prefix, edges in every.items():
         for field, array in edges.fields.items():
-            if partition.program.edge.fields[field].kind != "data":
+            if edges.declared.fields[field].kind != "data":
                 out[f"{prefix}/{field}"] = array
     return out | {f"totals/{name}": array for name, array in server.totals.arrays().items()}
 

@@ -14,7 +14,8 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import plural, plural_noun
 from tux.checkpoint.store import check_all
 from tux.cli.columns import number
-from tux.graph.store import is_partitioned, load, read_manifest
+from tux.graph.manifest import is_partitioned, read_manifest
+from tux.graph.store import load
 from tux.inputs.sizes import COUNTED
 from tux.inputs.untyped import classes_in_words, types_by_format
 from tux.io.edges.read import read_edges
@@ -180,6 +181,12 @@ def describe_parts(folder: Path) -> dict[str, str]:
         ),
         "edges by part": ", ".join(f"{len(part.src):,}" for part in parts),
     }
+    for edge in manifest.others:
+        by_part = ", ".join(f"{len(part.others[edge.name].src):,}" for part in parts)
+        findings[edge.name] = (
+            f"{edge.edges:,} from {edge.ends[0]} to {edge.ends[1]}, with "
+            f"{', '.join(edge.fields) or 'no numbers'}; by part {by_part}"
+        )
     for entry in manifest.types:
         replicas, state = (
             sum(entry.n_train) / max(entry.vertices, 1),

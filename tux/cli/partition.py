@@ -19,6 +19,13 @@ from tux.base.text import data_name, plural, plural_noun
 from tux.cli import show
 from tux.cli.flags import vertex_tables
 from tux.cli.partition_shares import partition_in_shares
+from tux.cli.partition_types import (
+    absolute_files,
+    program_of_types,
+    read_typed_graph,
+    sides_of_types,
+    whole_type,
+)
 from tux.compare.assignments import read_assignment, write_assignment, write_folder
 from tux.compare.partitioners import (
     CutResult,
@@ -30,6 +37,7 @@ from tux.compare.partitioners import (
     report,
 )
 from tux.figures import figures, plots
+from tux.graph.union import Union
 from tux.inputs.untyped import (
     UntypedGraph,
     read_for_program,
@@ -59,20 +67,15 @@ def partition(args: Namespace) -> None:
         parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
     )
     _check(args)
+    program = program_of_types(args) if args.program else None
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
-        graph = _read(args)
+        graph = read_typed_graph(args, program, watch.warn) if program else _read(args)
         for text in _describe_graph(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
         join_given_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
-        src, dst = graph.edges.src, graph.edges.dst
-        sizes = _per_type(args.row_bytes, graph.bipartite, "--row-bytes")
-        syncs = [often for often, _ in _per_type(args.syncs, graph.bipartite, "--syncs")]
-        whole = graph.edges.ends[0] if graph.has_samples else ""
-        judge = Judge(
-            src, dst, args.parts, graph.bipartite, args.seed, args.cap, sizes, syncs, whole
-        )
+        judge = _judge(args, graph, whole_type(program) if program else "")
         rows, best = _compete(judge, methods, args.imports or [], watch)
     show.grid(*comparison_table(rows, best, judge))
     for text in (*judge.explain_losers(rows), *legend(rows), *refusal_lines(rows)):
@@ -117,6 +120,29 @@ def _graph(args: Namespace) -> UntypedGraph:
     return graph._replace(unlabelled=why)
 
 
+def _judge(args: Namespace, graph: UntypedGraph, whole: str) -> Judge:
+    """Return the judge of the cuts of a graph; `whole`: the vertex type that a program wants
+    whole.
+    """
+    union = Union.of(graph.edges, whole)
+    sides = sides_of_types(graph, union)
+    types = sum(map(len, sides)) or 1 + graph.bipartite
+    on_target = union.sides and whole in union.sides[1]
+    return Judge(
+        union.src,
+        union.dst,
+        args.parts,
+        graph.bipartite,
+        args.seed,
+        args.cap,
+        _per_type(args.row_bytes, types, "--row-bytes"),
+        [often for often, _ in _per_type(args.syncs, types, "--syncs")],
+        whole or (graph.edges.ends[0] if graph.has_samples else ""),
+        "target" if on_target else "source",
+        sides,
+    )
+
+
 def _compete(
     judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.PlainLines
 ) -> tuple[list[CutResult], CutResult | None]:
@@ -141,7 +167,13 @@ def _compete(
 
 
 def _unify_names(args: Namespace) -> None:
-    """Set `out` and `parts` of the arguments, whichever way the user has given them."""
+    """Set `graph`, `out` and `parts` of the arguments, whichever way the user has given them."""
+    named = [text for text in args.graph if "=" in text] if args.program else []
+    others = args.graph[1:] if not named else [text for text in args.graph if "=" not in text]
+    if len(others) > 1:
+        raise UsageError(f"unknown argument {others[1]}", do=SEE)
+    args.folder = next(iter(others), None)
+    args.graph = named or (args.graph[:1] if args.program else args.graph[0])
     if args.folder and args.out:
         raise UsageError(
             f"two folders to write: {args.folder} and --out {args.out}", do="name one of them"
@@ -186,7 +218,7 @@ def _check(args: Namespace) -> None:
         disk.check_new(Path(args.out))
 
 
-def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
+def _per_type(text: str, types: int, flag: str) -> list[tuple[int, int]]:
     """Return the entries of --row-bytes or --syncs, one for each type: up and down, which are the
     same unless there is a stroke between them.
     """
@@ -201,7 +233,6 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
             )
             raise UsageError(f"{flag} {text}: whole numbers are needed", do=f"as {example}")
         entries.append((int(numbers[0]), int(numbers[-1])))
-    types = 1 + bipartite
     if len(entries) not in (1, types):
         raise UsageError(
             f"{flag} {text} has {len(entries)} entries for {plural(types, 'vertex type')}",
@@ -210,9 +241,15 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
     return entries * (types // len(entries))
 
 
-def _describe_graph(path: str, graph: UntypedGraph, k: int) -> str:
+def _describe_graph(path: str | list[str], graph: UntypedGraph, k: int) -> str:
     """Return lines about the graph."""
     edges = graph.edges
+    if edges.others:
+        counts = [len(each) for each in edges.by_type.values()]
+        ends = ["-".join(each.ends) for each in edges.by_type.values()]
+        told = [f"{count:,} {pair}" for count, pair in zip(counts, ends, strict=True)]
+        sizes = ", ".join(plural(len(edges.ids[name]), name) for name in edges.vertex_types)
+        return f"edges {', '.join(told)}; {sizes}; {plural(k, 'part')}"
     sizes = " and ".join(f"{len(ids):,} {plural_noun(name)}" for name, ids in edges.ids.items())
     text = f"{data_name(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     if graph.unlabelled:
@@ -240,7 +277,7 @@ def _write(
     )
     if args.json:
         about = {
-            "graph": absolute_source(args.graph),
+            "graph": absolute_files(args.graph) if args.program else absolute_source(args.graph),
             "parts": judge.k,
             "bipartite": judge.bipartite,
             "seed": judge.seed,
@@ -265,13 +302,13 @@ def _write(
         show.phase(f"read {args.graph} whole")
         whole = (
             graph.edges
-            if graph.has_samples
+            if graph.has_samples or graph.edges.others
             else read_for_program(
                 input_files(args.graph), graph.format, graph.bipartite, args.columns
             )
         )
         parts, edges = best.parts, graph.edges
-        if len(whole) > len(parts):  # undirected edges, in both directions now
+        if len(whole) > len(parts) and not whole.others:  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
         whole = join_given_tables(whole, tables, lambda text: None)
         show.phase(f"write {args.out}")

@@ -19,11 +19,17 @@ def partition_flags() -> Flags:
     flags.add(
         "graph",
         "edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
-        "one file or many (a folder, a quoted pattern, a URI)",
+        "one file or many (a folder, a quoted pattern, a URI); OUT as --out OUT",
         INPUT,
         metavar="GRAPH",
+        nargs="+",
     )
-    flags.add("folder", "as --out OUT", OUTPUT, metavar="OUT", nargs="?")
+    flags.add(
+        "--program",
+        "GRAPH is TYPE=FILE for each edge type of this program, an app or file.py, with several",
+        INPUT,
+        metavar="PROG",
+    )
     flags.add("--parts", "parts, up to 32,767 [with --workers: N]", number(1), metavar="K")
     flags.add(
         "--workers",

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.text import flag_of, plural_noun
 from tux.cli.flags import INPUT, Flags, add_parameters, number, vertex_tables
-from tux.inputs.load import uses_held_out
 from tux.options.options import OPTIONS, Reading
 from tux.options.reading import columns_of_table, forms_of, reads
 from tux.options.rules import SWITCH, options_by_name
 from tux.program.input import Bags, Points, Samples
-from tux.program.program import Program
+from tux.program.program import Program, uses_held_out
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -95,12 +94,19 @@ def _data(flags: Flags, program: type[Program]) -> None:
         f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; one file "
         "or many (a folder, a quoted pattern, a URI); or folder of tux partition"
     )
+    several = len(program.edge_types) > 1
+    without = "" if points or several else "; small generated data if left out"
+    if several:
+        what["edges"] = "for each edge type a file of its edges, packed or not: " + "; ".join(
+            f"{name}=FILE ({columns_of_table(program, name)})" for name in program.edge_types
+        )
     add(
         "data",
-        what.get(rows, text) + "; small generated data if left out" * (not points),
+        what.get(rows, text) + without,
         INPUT,
         metavar="DATA",
-        nargs="?",
+        nargs="*" if several else "?",
+        default=None,
     )
     add(
         "--test",

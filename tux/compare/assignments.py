@@ -15,7 +15,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.graph.store import save
 from tux.io.source.integer_lines import read_integer_lines
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,9 @@ class Judge:
     cap: float | None = None
     row_bytes: RowBytes | Sequence[RowBytes] = 4
     syncs: float | Sequence[float] = 1
-    whole: str = ""  # the first of two types, if its vertices are not to be cut
+    whole: str = ""  # the type whose vertices are not to be cut
+    favourite: str = "source"  # the side on which it is
+    sides: Sequence[Mapping[str, int]] = ()  # see `tux.partition.quality`
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
         """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
@@ -64,7 +66,7 @@ class Judge:
         """
         method = PARTITIONERS[name]
         how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
-        how |= {"favourite": "source"} if self.whole and name in FAVOURING else {}
+        how |= {"favourite": self.favourite} if self.whole and name in FAVOURING else {}
         try:
             method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
             with Peak() as peak:
@@ -87,6 +89,7 @@ class Judge:
         """Judge an assignment of edges to `parts` (m,)."""
         how: dict[str, Any] = {
             "bipartite": self.bipartite,
+            "sides": self.sides,
             "row_bytes": self.row_bytes,
             "syncs": self.syncs,
         }
@@ -122,7 +125,8 @@ class Judge:
 
     def keeps_whole(self, judged: Quality) -> bool:
         """Return whether no vertex of the type that is to be whole is cut."""
-        return not self.whole or judged.types[0].cut == 0
+        kinds = [kind for kind in judged.types if kind.name == self.whole] or judged.types[:1]
+        return not self.whole or kinds[0].cut == 0
 
     def is_fair(self, judged: Quality) -> bool:
         """Return whether the largest part is not above `cap`, or 1.25, times the mean."""

@@ -20,10 +20,11 @@ from tux.clock.steps import Sync
 from tux.engine.spans import Spans
 from tux.engine.threads import Threads
 from tux.engine.transport import NOBODY, Transport
-from tux.graph.local import LocalEdges, LocalGraph
+from tux.graph.local import LocalGraph
+from tux.graph.local_edges import LocalEdges
 from tux.graph.parts import TypePart
 from tux.messages.message import Message
-from tux.program.base_program import BaseProgram, scalars
+from tux.program.base_program import BaseProgram, along, scalars
 from tux.program.vertex_params import vertex_numbers
 from tux.rows.plain import PlainRow
 from tux.rows.table import RowTable
@@ -121,6 +122,14 @@ class Partition:
             self.rank, self.workers, masters, taus, lambda message: self.transport.send(message)
         )
         self.server.syncs = self.syncs
+
+    def along(self, name: str) -> Partition:
+        """Return the partition as stages along the edge type `name` see it; "" is the type that it
+        has.
+        """
+        if name in ("", self.program.edge_name):
+            return self
+        return PartitionAlong(self, name)
 
     def cut_types(self) -> list[str]:
         """List the vertex types that the partition cuts."""
@@ -253,6 +262,22 @@ class Partition:
         table = self.tables["tau"]
         values = {f: table.arrays[f][0].item() for f, d in table.declared.items() if d.reported}
         return {f: x for f, x in values.items() if x == x}
+
+
+class PartitionAlong(Partition):
+    """A partition as stages along another edge type see it: its program and its graph have this
+    type's edges. All else is the partition's own, and is changed there.
+    """
+
+    def __init__(self, partition: Partition, name: str) -> None:
+        seen = {"program": along(partition.program, name), "graph": partition.graph.along(name)}
+        self.__dict__.update(seen, _partition=partition)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._partition, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._partition, name, value)
 
 
 class BodyTimer:

@@ -17,9 +17,11 @@ from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import NUMBER, partition_inputs
+from tux.graph.parts import Part
 from tux.graph.share import Share, types_of
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster
+from tux.program.types import Edge
 
 WHOLE = ""
 """Stands for the digest of the graph's part, where the graph is in one."""
@@ -41,11 +43,15 @@ def number_edges(program: Program, edges: EdgeData | None) -> EdgeData | None:
     """
     if edges is None:
         return None
+    others = {
+        name: replace(each, fields={**each.fields, NUMBER: np.arange(len(each))})
+        for name, each in edges.others.items()
+    }
     numbers = np.arange(len(edges))
     if program.edge.repeats in edges.fields:
         times = edges.fields[program.edge.repeats].astype(np.int64)
         numbers = np.cumsum(times) - times
-    return replace(edges, fields={**edges.fields, NUMBER: numbers})
+    return replace(edges, fields={**edges.fields, NUMBER: numbers}, others=others)
 
 
 def shares_of(
@@ -66,21 +72,20 @@ def shares_of(
     )
     if k == 1:
         graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
-        columns = inputs.train.fields, inputs.test.fields if inputs.test else {}
+        columns = {"edges": inputs.train.fields}
+        columns["held_out"] = inputs.test.fields if inputs.test else {}
+        columns |= {f"edges.{name}": each.fields for name, each in inputs.train.others.items()}
         one = _worker_share(program, graph, columns, 0, 1, epoch, seed=seed, **options)
         return Shares([one[0]], [WHOLE], [one[1]] if one[1] else [])
     parts = partition_inputs(program, inputs, partitioner, k, seed).parts
-    bare = [
-        replace(p, fields=_drop_numbers(p.fields), test_fields=_drop_numbers(p.test_fields))
-        for p in parts
-    ]
+    bare = [_remove_numbers(part) for part in parts]
     digests = [store.digest_of(bare, rank) for rank in range(k)]
     out = Shares([], digests, [])
     for rank, part in enumerate(parts):
         share, outline = _worker_share(
             program,
             LocalGraph.of(program, part),
-            (part.fields, part.test_fields),
+            _columns(part),
             rank,
             k,
             epoch,
@@ -92,6 +97,25 @@ def shares_of(
     return out
 
 
+def _remove_numbers(part: Part) -> Part:
+    """Return a part without the numbers of its edges."""
+    return replace(
+        part,
+        fields=_drop_numbers(part.fields),
+        test_fields=_drop_numbers(part.test_fields),
+        others={
+            name: each._replace(fields=_drop_numbers(each.fields))
+            for name, each in part.others.items()
+        },
+    )
+
+
+def _columns(part: Part) -> dict[str, Mapping[str, np.ndarray]]:
+    """Return the columns of each set of edges of a part, by its name in `Share`."""
+    own = {"edges": part.fields, "held_out": part.test_fields}
+    return own | {f"edges.{name}": each.fields for name, each in part.others.items()}
+
+
 def _drop_numbers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Remove the column with the number of the edge."""
     return {name: array for name, array in columns.items() if name != NUMBER}
@@ -100,34 +124,39 @@ def _drop_numbers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _worker_share(
     program: Program,
     graph: LocalGraph,
-    columns: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
+    columns: Mapping[str, Mapping[str, np.ndarray]],
     rank: int,
     workers: int,
     epoch: int | None,
     **options: Any,
 ) -> tuple[Share, tuple[list[str], Outline] | None]:
-    """Make the share of a worker, and the outline of its epochs; `columns` are those of its edges
-    and held-out edges as they were read.
+    """Make the share of a worker, and the outline of its epochs; `columns` are those of each set of
+    its edges as they were read.
 
     The layouts of its stages decide the order of its edges. If that or the outline is wanted, the
     stages are prepared here as on the worker, but not compiled.
     """
-    edges, held_out = np.empty(0, np.int64), np.empty(0, np.int64)
-    has_fields = any(f.kind != "data" for f in program.edge.fields.values())
-    if has_fields and len(graph.edges):
+    every = {"edges": graph.edges, "held_out": graph.held_out}
+    every |= {f"edges.{name}": each for name, each in graph.others.items()}
+    numbers = dict.fromkeys(every, np.empty(0, np.int64))
+    numbered = {
+        name: edges
+        for name, edges in every.items()
+        if len(edges) and any(f.kind != "data" for f in edges.declared.fields.values())
+    }
+    for name, edges in numbered.items():
         # it moves as the other columns do
-        graph.edges.fields[NUMBER] = _numbers(program, columns[0])
-    if has_fields and len(graph.held_out):
-        held_out = _numbers(program, columns[1])
+        edges.fields[NUMBER] = _numbers(edges.declared, columns[name])
     outline = None
-    if has_fields or epoch is not None:
+    if numbered or epoch is not None:
         worker = Worker(program, graph, rank=rank, workers=workers, jit=False, **options)
         training = Training(worker)
-        edges = graph.edges.fields.pop(NUMBER, edges)
+        for name, edges in numbered.items():
+            numbers[name] = edges.fields.pop(NUMBER)
         if epoch is not None:
             worker.epoch = epoch
             outline = _labels(program, worker), training.outline()
-    return Share(types_of(program, graph), edges, held_out), outline
+    return Share(types_of(program, graph), numbers), outline
 
 
 def _labels(program: Program, worker: Worker) -> list[str]:
@@ -136,12 +165,12 @@ def _labels(program: Program, worker: Worker) -> list[str]:
     return [stage.label for stage in stages_of(program, "stages", cluster)]
 
 
-def _numbers(program: Program, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+def _numbers(declared: Edge, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the numbers of edges; an edge that is repeated gets one for each repetition."""
     first = columns[NUMBER]
-    if program.edge.repeats not in columns:
+    if declared.repeats not in columns:
         return first
-    times = columns[program.edge.repeats].astype(np.int64)
+    times = columns[declared.repeats].astype(np.int64)
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
     return np.repeat(first, times) + within
 

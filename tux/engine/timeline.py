@@ -160,7 +160,7 @@ class Timeline:
             host=socket.gethostname(),
             process=os.getpid(),
             threads=partition.threads.count,
-            edges=len(partition.graph.edges),
+            edges=sum(map(len, (partition.graph.edges, *partition.graph.others.values()))),
             rows={name: each.n_train for name, each in vertices.items()},
             masters={
                 name: each.n_train if each.part is None else len(each.part.masters)

@@ -13,8 +13,9 @@ import numpy as np
 from tux.arrays.arrow import write_parquet
 from tux.arrays.npy import write_npy
 from tux.base.disk import writing
+from tux.graph.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from tux.graph.parts import Part
-from tux.graph.store import MANIFEST, Manifest, part_arrays, read_manifest, write_manifest
+from tux.graph.store import part_arrays
 
 ADDED = ("test_", "types.")
 """The beginnings of the names of arrays that held-out edges may add to a part, or change."""

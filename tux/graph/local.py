@@ -9,18 +9,15 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.lookup import look_up
-from tux.arrays.pieced import pop_pieces
-from tux.base.errors import DataError, ProgramError
+from tux.base.errors import DataError
 from tux.base.text import plural_noun
-from tux.graph.layout import Layout, refine, sort_by_rows, sort_by_tiles, strip_rows, tile_rows
+from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, remove_rows
-from tux.graph.sorting import InnerSorting, Sorting, count_keys
+from tux.graph.sorting import count_keys
 from tux.graph.topologies import topology_of
 from tux.graph.topology import Topology
-from tux.program.base_program import BaseProgram
-from tux.program.types import Edge
+from tux.program.base_program import BaseProgram, along
 
 
 @dataclass(frozen=True)
@@ -77,142 +74,21 @@ class LocalVertices:
         """Return the boundaries in local rows of the ranges of positions between `cuts`."""
         return cuts if self.part is None else np.searchsorted(self.part.rows[: self.n_train], cuts)
 
+    def replicated_mask(self) -> np.ndarray:
+        """Return a mask (n_train,) of the rows that have replicas on other workers, or a master on
+        another.
+        """
+        part = self.part
+        if part is None:
+            return np.zeros(self.n_train, bool)
+        holders = np.zeros(len(part.masters), np.int32)
+        for held in part.down:
+            holders[held] += 1  # a worker holds a vertex once
+        alone = part.masters[holders <= 1]
+        return ~np.isin(part.rows[: self.n_train], alone)
+
     def __len__(self) -> int:
         return len(self.order)
-
-
-@dataclass
-class LocalEdges:
-    """The edges of a worker as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
-
-    The first layout asked for becomes their order in memory, unless they are `fixed` in the order
-    in which they were given. `left_out`: edges of the worker beside these.
-    """
-
-    declared: Edge
-    src: np.ndarray
-    dst: np.ndarray
-    fields: dict[str, np.ndarray]
-    fixed: bool = False
-    left_out: int = 0
-    layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def end(self, role: str) -> np.ndarray:
-        """Return the rows (m,) of the end called `role`."""
-        return self.src if role == self.declared.roles[0] else self.dst
-
-    def other(self, role: str) -> str:
-        """Return the name of the end that is not `role`."""
-        first, second = self.declared.roles
-        return second if role == first else first
-
-    def walk_given(self) -> Layout:
-        """Lay out the edges in their present order, as one group and one block."""
-        return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
-
-    def walk_grouped(self, role: str, n: int) -> Layout:
-        """Lay out the edges grouped by the rows (0..n-1) of `role`; a block is one group, a row."""
-        name = ("grouped", role)
-        if name not in self.layouts:
-            for (kind, *of), layout in self.layouts.items():
-                if (kind, of[0]) == ("cells", role):  # grouped already, and finer
-                    bounds = layout.bounds[:: layout.across].copy()
-                    return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
-            self._order_by(self.other(role))
-            self.layouts[name] = self._make_layout(
-                sort_by_rows(self.end(role), n), np.arange(n + 1)
-            )
-        return self.layouts[name]
-
-    def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
-        """Lay out the edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts`
-        ranges of the rows of the other end: a group is a row's share in one range, a block a row.
-        """
-        name = ("cells", role, parts)
-        if name not in self.layouts:
-            self._order_by(other := self.other(role))
-            of = (np.arange(n_other) * parts // max(n_other, 1))[self.end(other)]
-            keys = self.end(role).astype(np.int64) * parts + of
-            coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
-            if coarse and isinstance(coarse.index, tuple) and (keys[1:] >= keys[:-1]).all():
-                bounds = np.searchsorted(keys, np.arange(n * parts + 1))
-                return replace(coarse, bounds=bounds, blocks=blocks, across=parts)
-            self.layouts[name] = self._make_layout(Sorting(keys, n * parts), blocks, parts)
-        return self.layouts[name]
-
-    def _order_by(self, role: str) -> None:
-        """Sort the edges by the rows of `role`, before the first layout. The edges of a row of the
-        other end keep this order. So neighbours on one side touch neighbours on the other.
-        """
-        if not self.layouts and not self.fixed:
-            rows = self.end(role)
-            self._arrange(Sorting(rows, int(rows.max(initial=-1)) + 1))
-
-    def walk_tiled(
-        self,
-        role: str,
-        cuts: np.ndarray,
-        n_other: int,
-        row_bytes: tuple[int, int],
-        columns: np.ndarray | None = None,
-    ) -> Layout:
-        """Lay out the edges in tiles; a block has the tiles between two neighbouring `cuts` of
-        `role`. `row_bytes`: of `role`, of the other end. `columns`: boundaries of the tiles in rows
-        of the other end, if they are given.
-        """
-        name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
-        if name not in self.layouts:
-            over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
-            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
-            other_cuts = other_cuts if columns is None else columns
-            blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
-            strips = self.other(role) if more else role, strip_rows(row_bytes[more])
-            self.layouts[name] = self._make_layout(
-                sort_by_tiles(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
-                blocks,
-                len(other_cuts) - 1,
-                strips,
-            )
-        return self.layouts[name]
-
-    def _make_layout(
-        self,
-        sorting: Sorting,
-        blocks: np.ndarray,
-        across: int = 1,
-        strips: tuple[str, int] | None = None,
-    ) -> Layout:
-        """Lay out the edges in the order of `sorting`, which is given up. Within a group they are
-        sorted by `strips`: an end, and the rows of a strip.
-        """
-        bounds = sorting.bounds
-        if self.layouts or self.fixed:
-            src, dst, index = (
-                sorting.sort_column(self.src),
-                sorting.sort_column(self.dst),
-                sorting.order(),
-            )
-            if strips:
-                end = src if strips[0] == self.declared.roles[0] else dst
-                InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
-            return Layout(src, dst, index, bounds, blocks, across)
-        self._arrange(sorting)
-        del sorting  # and its keys
-        if strips:
-            inner = InnerSorting(self.end(strips[0]), strips[1], bounds)
-            inner.arrange(self.src, self.dst, *self.fields.values())
-        return Layout(self.src, self.dst, (), bounds, blocks, across)
-
-    def _arrange(self, sorting: Sorting) -> None:
-        """Sort the edges in memory, column by column, so that one at a time is there twice."""
-        self.src = sorting.sort_column(self.src)
-        self.dst = sorting.sort_column(self.dst)
-        for name in self.fields:
-            self.fields[name] = sorting.sort_column(self.fields[name])
 
 
 @dataclass(frozen=True)
@@ -225,6 +101,16 @@ class LocalGraph:
     part: Part | None = None
     topology: Topology | None = None  # all neighbours, where the program asks for them
     has_test: bool = False  # whether edges are held out, here or on another worker
+    # edges of the program's other types, by name
+    others: Mapping[str, LocalEdges] = field(default_factory=dict)
+
+    def along(self, name: str) -> LocalGraph:
+        """Return the graph with the edges of another type, of which none is held out."""
+        edges, none = self.others[name], np.empty(0, np.int32)
+        fields = {name: column[:0] for name, column in edges.fields.items()}
+        held_out = LocalEdges(edges.declared, none, none, fields, fixed=True)
+        part = self.part and self.part.along(name)
+        return LocalGraph(self.vertices, edges, held_out, part, self.topology)
 
     def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
@@ -264,25 +150,21 @@ class LocalGraph:
         return np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
 
     def counts(self, name: str) -> np.ndarray:
-        """Count the local training edges of each row of a vertex type (n,), at both ends."""
-        ends = [
-            role
-            for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True)
-            if of == name
-        ]
+        """Count the local training edges of each row of a vertex type (n,), at both ends and of all
+        edge types.
+        """
         total = np.zeros(len(self.vertices[name]), np.int64)
-        for role in ends:
-            total += count_keys(self.edges.end(role), len(total))
+        for edges in (self.edges, *self.others.values()):
+            declared = edges.declared
+            for role, of in zip(declared.roles, declared.ends, strict=True):
+                if of == name:
+                    total += count_keys(edges.end(role), len(total))
         return total
 
     @staticmethod
     def of(program: BaseProgram, part: Part) -> LocalGraph:
         """Make the graph of one worker. DataError if the part's types differ from the program's."""
-        if set(part.types) != set(program.edge.ends):
-            raise DataError(
-                f"a graph of {' and '.join(part.types)} does not fit edges from "
-                f"{' to '.join(program.edge.ends)}"
-            )
+        _check_types(program, part)
         pulled = [name for name, declared in program.vertices.items() if declared.remote]
         vertices = {
             name: LocalVertices.local(remove_rows(each) if name in pulled else each)
@@ -290,14 +172,18 @@ class LocalGraph:
         }
         topology = Topology.from_arrays(part.topology) if part.topology else None
         if pulled:
-            none = _edges(program, vertices, [np.empty(0, np.int32)] * 2, {})
+            none = edges_as_rows(program, {}, [np.empty(0, np.int32)] * 2, {})
             return LocalGraph(
                 vertices, none, replace(none, fixed=True), part, topology, part.has_test
             )
-        edges = _repeat_edges(program, part.src, part.dst, part.fields)
-        held_out = _repeat_edges(program, part.test_src, part.test_dst, part.test_fields)
+        edges = repeat_edges(program, part.src, part.dst, part.fields)
+        held_out = repeat_edges(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
-        return LocalGraph(vertices, edges, held_out, part, topology, part.has_test)
+        others = {
+            name: repeat_edges(along(program, name), each.src, each.dst, each.fields)
+            for name, each in part.others.items()
+        }
+        return LocalGraph(vertices, edges, held_out, part, topology, part.has_test, others)
 
     @staticmethod
     def whole(
@@ -306,16 +192,12 @@ class LocalGraph:
         """Make the graph in one part: every vertex has its one copy here. `test`'s ids extend those
         of `train`. The columns of `train` are given up one by one, if nobody else holds them.
         """
-        if tuple(train.ends) != program.edge.ends:
-            raise DataError(
-                f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from "
-                f"{' to '.join(program.edge.ends)}"
-            )
+        _check_ends(program, train)
         last = train.bare() if test is None else test
         vertices = {
             name: LocalVertices.in_seeded_order(
                 name,
-                train.ends.index(name),
+                train.vertex_types.index(name),
                 last.ids[name],
                 len(train.ids[name]),
                 seed,
@@ -324,74 +206,40 @@ class LocalGraph:
             for name in program.vertices
             if name in last.ids
         }
-        held_out = _edges(program, vertices, [last.src, last.dst], last.fields)
+        row_of = {name: each.row_of for name, each in vertices.items()}
+        held_out = edges_as_rows(program, row_of, [last.src, last.dst], last.fields)
         held_out.fixed = True
         topology = topology_of(program, train, seed)
         ends, fields = [train.src, train.dst], train.fields
+        others = {
+            name: edges_as_rows(along(program, name), row_of, [each.src, each.dst], each.fields)
+            for name, each in train.others.items()
+        }
         del train  # the caller may hold it no more
-        edges = _edges(program, vertices, ends, fields)
-        return LocalGraph(vertices, edges, held_out, topology=topology, has_test=test is not None)
+        edges = edges_as_rows(program, row_of, ends, fields)
+        return LocalGraph(vertices, edges, held_out, None, topology, test is not None, others)
 
 
-def _edges(
-    program: BaseProgram,
-    vertices: Mapping[str, LocalVertices],
-    ends: list[np.ndarray],
-    fields: Mapping[str, np.ndarray],
-) -> LocalEdges:
-    """Turn edges (m,) into rows; `ends`: dense indices of either end, which leave the list."""
-    if not len(ends[0]):
-        none = np.empty(0, np.int32)
-        return LocalEdges(program.edge, none, none, _fields(program, {}, 0))
-    columns = pop_pieces(ends)
-    src, dst = (look_up(vertices[kind].row_of, next(columns)) for kind in program.edge.ends)
-    return _repeat_edges(program, src, dst, fields)
+def _check_types(program: BaseProgram, part: Part) -> None:
+    """Raise DataError if the types of a part differ from those of a program."""
+    ends = {end for declared in program.edge_types.values() for end in declared.ends}
+    if set(part.types) != ends or [*part.others] != [*program.edge_types][1:]:
+        raise DataError(
+            f"a graph of {' and '.join([*part.types, *part.others])} does not fit "
+            f"{_describe_edges(program)}"
+        )
 
 
-def _repeat_edges(
-    program: BaseProgram, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
-) -> LocalEdges:
-    """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
-    if (repeats := program.edge.repeats) and len(src):
-        if repeats not in columns:
-            raise DataError(
-                f"these edges have no {repeats}, which says how often each is there",
-                do=f"fields: {', '.join(columns) or 'none'}",
-            )
-        times = columns[repeats]
-        if not np.array_equal(times, np.floor(times)):
-            raise DataError(
-                f"an edge is there {times[times != np.floor(times)][0]} times",
-                do=f"{repeats} must be a whole number",
-            )
-        times = times.astype(np.int64)
-        if times.min() < 0:
-            raise DataError(
-                f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more"
-            )
-        src, dst = np.repeat(src, times), np.repeat(dst, times)
-        columns = {f: np.repeat(a, times, axis=0) for f, a in columns.items() if f != repeats}
-    return LocalEdges(program.edge, src, dst, _fields(program, columns, len(src)))
+def _check_ends(program: BaseProgram, train: EdgeData) -> None:
+    """Raise DataError if edges join other types than those of a program do."""
+    joined = [tuple(each.ends) for each in train.by_type.values()]
+    wanted = [declared.ends for declared in program.edge_types.values()]
+    if joined != wanted or [*train.others] != [*program.edge_types][1:]:
+        given = " and ".join(f"from {first} to {second}" for first, second in joined)
+        raise DataError(f"edges {given} do not fit {_describe_edges(program)}")
 
 
-def _fields(
-    program: BaseProgram, columns: Mapping[str, np.ndarray], m: int
-) -> dict[str, np.ndarray]:
-    """Make the fields of m edges: from `columns` where they are data, else from their constant."""
-    fields = {}
-    for name, f in program.edge.fields.items():
-        if m and f.kind == "data":
-            if name not in columns:
-                what = f"these edges have no {name}, which {type(program).__name__} reads"
-                raise DataError(what, do=f"fields: {', '.join(columns) or 'none'}")
-            # Kernels read arrays row after row, whatever their strides.
-            fields[name] = np.ascontiguousarray(columns[name], f.dtype)
-            continue
-        f = f.resolve(program.parameters)
-        if f.init.law != "constant":  # type: ignore[union-attr]
-            raise ProgramError(
-                f"edge field {name} starts with random numbers",
-                do="start it with a constant, and draw in setup()",
-            )
-        fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
-    return fields
+def _describe_edges(program: BaseProgram) -> str:
+    """Write which types the edges of a program join."""
+    ends = (declared.ends for declared in program.edge_types.values())
+    return "edges " + " and ".join(f"from {first} to {second}" for first, second in ends)

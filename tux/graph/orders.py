@@ -10,7 +10,7 @@ from tux.base.random import key, permutation
 
 def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = None) -> np.ndarray:
     """Return the dense index of each position (n,): the order of the vertices of a type, which
-    first occurs at end `side`, whatever its name.
+    first occurs at end `side` of all edge types, whatever its name.
 
     Vertices with one number in `together` (n,) are neighbours in it; their groups come in a random
     order too.
@@ -35,7 +35,7 @@ def order_of(data: EdgeData, name: str, seed: int) -> np.ndarray:
     """
     return seeded_order(
         seed,
-        data.ends.index(name),
+        data.vertex_types.index(name),
         len(data.ids[name]),
         data.vertex_fields.get(name, {}).get(TOGETHER),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -10,17 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.checksums import check_sums
 from tux.base.errors import DataError, UsageError
-from tux.base.text import plural_noun
 from tux.graph import store
+from tux.graph.cut import cut
+from tux.graph.cut_folder import rename_part
 from tux.graph.held_out import add_held_out
-from tux.graph.parts import Part, cut, hold_out
+from tux.graph.manifest import read_manifest
+from tux.graph.parts import Part, hold_out
 from tux.graph.topologies import topology_kind, topology_of, topology_of_parts
+from tux.graph.union import Union, two_sides
 from tux.partition import PARTITIONERS
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import BaseProgram, along
 
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
@@ -66,8 +68,10 @@ class PartitionedGraph:
         the partitioner can do that. `whole_end` and `held_out`: see `Edge`; UsageError if the
         partitioner cannot keep the former.
         """
-        how = choose_method(train.ends, partitioner, k, whole, whole_end)
-        assignment = _assign_parts(train, how, k, seed)
+        ends = [each.ends for each in train.by_type.values()]
+        union = Union.of(train, whole[0] if whole else "")
+        how = choose_method(ends, partitioner, k, whole, whole_end)
+        assignment = _assign_parts(union, how, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
         parts = cut(train, test, assignment, k, seed, held_out)
         return PartitionedGraph(parts, train.bare(), digests)
@@ -81,13 +85,9 @@ class PartitionedGraph:
         written.
         """
         check_sums(folder)
-        manifest = store.read_manifest(folder)
-        names, fields = (
-            dict(zip(manifest.ends, bare.ends, strict=True)),
-            _match_fields(manifest.fields, list(bare.fields), folder),
-        )
+        manifest = read_manifest(folder)
         parts = [
-            _rename_part(store.load(folder, number), names, fields, bare)
+            rename_part(store.load(folder, number), manifest, bare, folder)
             for number in range(manifest.parts)
         ]
         # Machines must have the same cut too, and another one holds other numbers of vertices.
@@ -115,7 +115,7 @@ class PartitionedGraph:
         """Take the parts that loaders have made in `folder`, of types and fields named as those of
         `bare`; the user has named a `partitioner`.
         """
-        manifest = store.read_manifest(folder)
+        manifest = read_manifest(folder)
         parts: list[Part] = []
         if test is not None:
             parts = [store.load(folder, number) for number in range(manifest.parts)]
@@ -149,16 +149,21 @@ class CutMethod(NamedTuple):
 
 
 def choose_method(
-    ends: tuple[str, str], partitioner: str, k: int, whole: Sequence[str] = (), whole_end: str = ""
+    ends: Sequence[tuple[str, str]],
+    partitioner: str,
+    k: int,
+    whole: Sequence[str] = (),
+    whole_end: str = "",
 ) -> CutMethod:
-    """Choose how edges between `ends` are cut into k parts if a user names a `partitioner`. `whole`
-    and `whole_end`: see `PartitionedGraph.of`.
+    """Choose how edges of types between these `ends` are cut into k parts if a user names a
+    `partitioner`. `whole` and `whole_end`: see `PartitionedGraph.of`.
     """
-    bipartite = ends[0] != ends[1]
+    sides = two_sides(ends)
+    bipartite = bool(sides)
     if whole_end and k > 1:
         if partitioner not in end_keeping_partitioners(whole_end):
             raise UsageError(
-                f"--partitioner {partitioner} cuts the edges of a {ends[0]} as {whole_end}, "
+                f"--partitioner {partitioner} cuts the edges of a {ends[0][0]} as {whole_end}, "
                 f'which the program declares whole="{whole_end}"',
                 do=f"use one of: {', '.join(end_keeping_partitioners(whole_end))}",
             )
@@ -166,124 +171,18 @@ def choose_method(
             return CutMethod(partitioner, True, ONE_END[whole_end])
         return CutMethod(ONE_END[whole_end] if partitioner == "random" else partitioner, bipartite)
     if whole and partitioner in FAVOURING:
-        return CutMethod(partitioner, bipartite, ("source", "target")[ends.index(whole[0])])
+        keeps_source = not sides or whole[0] in sides[0]
+        apart = bipartite or len(ends) > 1
+        return CutMethod(partitioner, apart, "source" if keeps_source else "target")
     return CutMethod(partitioner, bipartite)
 
 
-def _assign_parts(train: EdgeData, how: CutMethod, k: int, seed: int) -> np.ndarray:
-    """Assign a part (m,) to each edge."""
+def _assign_parts(union: Union, how: CutMethod, k: int, seed: int) -> np.ndarray:
+    """Assign a part (m,) to each edge of all types."""
     favourite: dict[str, Any] = {} if how.favourite == "auto" else {"favourite": how.favourite}
     return PARTITIONERS[how.name](
-        train.src, train.dst, k, seed, bipartite=how.bipartite, **favourite
+        union.src, union.dst, k, seed, bipartite=how.bipartite, **favourite
     )
-
-
-def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
-    """Read the ids of a partitioned folder under the names of a program, and its fields, without an
-    edge.
-
-    DataError if the folder has other numbers of vertex types or of fields than the program wants.
-    """
-    manifest = store.read_manifest(folder)
-    if (manifest.ends[0] == manifest.ends[1]) != (ends[0] == ends[1]):
-        kinds = {True: "one type", False: "two types"}
-        raise DataError(
-            f"its edges join vertices of {kinds[manifest.ends[0] == manifest.ends[1]]}, the "
-            f"program's those of {kinds[ends[0] == ends[1]]}",
-            where=str(folder),
-            do="partition the file again, with --bipartite or --one-type as the program has it",
-        )
-    _match_fields(manifest.fields, list(wanted), folder)
-    stored = {entry.name: entry for entry in manifest.types}
-    ids = {
-        name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids)
-        for entry, name in zip(manifest.ends, ends, strict=True)
-    }
-    none = np.empty(0, np.int32)
-    numbers = {name: np.empty(0, dtype) for name, dtype in wanted.items()}
-    vertex_fields = {
-        name: store.vertex_fields(folder, stored[entry])
-        for entry, name in zip(manifest.ends, ends, strict=True)
-    }
-    words = {
-        name: {field: np.array(each, STRING) for field, each in stored[entry].categories.items()}
-        for entry, name in zip(manifest.ends, ends, strict=True)
-        if stored[entry].categories
-    }
-    classes = tuple(manifest.classes)
-    return EdgeData(
-        ends,
-        ids,
-        none,
-        none,
-        numbers,
-        vertex_fields=vertex_fields,
-        classes=classes,
-        categories=words,
-    )
-
-
-def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> None:
-    """Raise DataError if the folder cuts vertices of a type that must be `whole`, one of `ends`."""
-    manifest = store.read_manifest(folder)
-    cut = {entry.name for entry in manifest.types if entry.cut}
-    for stored, name in zip(manifest.ends, ends, strict=True):
-        if stored in cut and name in whole:
-            what = (
-                f"its {plural_noun(stored)} are cut, by "
-                f"{manifest.partitioner or 'unknown'}, but each "
-                f"{name} is needed whole"
-            )
-            raise DataError(
-                what, where=str(folder), do="partition the file again, by --method bicut or aweto"
-            )
-
-
-def _match_fields(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
-    """Match the stored fields with the wanted ones: by name, or by place if there are as many.
-    DataError where neither works.
-    """
-    if set(wanted) <= set(stored):
-        return {name: name for name in wanted}
-    if len(stored) == len(wanted):
-        return dict(zip(wanted, stored, strict=True))
-    raise DataError(
-        f"its edges hold {', '.join(stored) or 'no numbers'}; the program wants "
-        f"{', '.join(wanted)}",
-        where=str(folder),
-        do="partition the file again, with all columns that the program reads",
-    )
-
-
-def _rename_part(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
-    known: dict[str, Any] = {
-        name: {"ids": bare.ids[own], "data": bare.vertex_fields[own]} for name, own in names.items()
-    }
-    types = {
-        names[name]: replace(each, name=names[name], **known[name])
-        for name, each in part.types.items()
-    }
-    columns = {
-        name: _convert_column(part.fields[own], bare.fields[name].dtype, own)
-        for name, own in fields.items()
-    }
-    return replace(part, types=types, fields=columns)
-
-
-def _convert_column(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
-    """Convert a column to another dtype; DataError if whole numbers are wanted and it has
-    others.
-    """
-    if (
-        dtype.kind in "iu"
-        and column.dtype.kind == "f"
-        and not np.array_equal(column, np.floor(column))
-    ):
-        raise DataError(
-            f"{name} is {column[column != np.floor(column)][0]}, not a whole number",
-            do="name the program that these edges are for",
-        )
-    return column.astype(dtype, copy=False)
 
 
 def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
@@ -338,6 +237,10 @@ def _drop_unread_columns(program: BaseProgram, edges: EdgeData) -> EdgeData:
     """
     wanted = {*program.edge.columns, NUMBER}
     fields = {name: each for name, each in edges.fields.items() if name in wanted}
+    others = {
+        name: _drop_unread_columns(along(program, name), each)
+        for name, each in edges.others.items()
+    }
     vertex_fields = {
         kind: {
             name: each
@@ -347,7 +250,7 @@ def _drop_unread_columns(program: BaseProgram, edges: EdgeData) -> EdgeData:
         for kind, known in edges.vertex_fields.items()
         if kind in program.vertices
     }
-    return replace(edges, fields=fields, vertex_fields=vertex_fields)
+    return replace(edges, fields=fields, vertex_fields=vertex_fields, others=others)
 
 
 def cut_end(parts: Sequence[Part], end: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,6 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct_integers
 from tux.arrays.lookup import look_up
 from tux.base.hashing import by_hash
-from tux.base.parallel import spread
-from tux.graph.orders import order_of
-from tux.graph.sorting import count_keys
-from tux.partition.masters import homes
-from tux.partition.replicas import gather_replicas
 
 
 @dataclass(frozen=True)
@@ -58,6 +53,23 @@ class TypePart:
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
+class EdgePart(NamedTuple):
+    """The training edges of one type that one worker holds: the vertex types of their ends, their
+    `degrees` as in `Part`, their ends as local rows (m,) int32, and fields.
+    """
+
+    ends: tuple[str, str]
+    degrees: tuple[np.ndarray, np.ndarray]
+    src: np.ndarray
+    dst: np.ndarray
+    fields: dict[str, np.ndarray]
+
+    def beginning(self, most: int) -> EdgePart:
+        """Keep only the first edges, at most so many."""
+        fields = {name: column[:most] for name, column in self.fields.items()}
+        return self._replace(src=self.src[:most], dst=self.dst[:most], fields=fields)
+
+
 @dataclass(frozen=True)
 class Part:
     """The part of a graph that one worker holds: its vertex types, and its training and held-out
@@ -78,6 +90,14 @@ class Part:
     # arrays of a `tux.graph.topology.Topology`, the same on all workers
     topology: Mapping[str, np.ndarray] = field(default_factory=dict)
     has_test: bool = False  # whether edges are held out, here or on another worker
+    # training edges of other types, by name
+    others: Mapping[str, EdgePart] = field(default_factory=dict)
+
+    def along(self, name: str) -> Part:
+        """Return the part with the edges of another type, of which none is held out."""
+        none = np.empty(0, np.int32)
+        _, degrees, src, dst, fields = self.others[name]
+        return Part(self.types, degrees, src, dst, fields, none, none, {}, self.topology)
 
     def beginning(self, most: int) -> Part:
         """Keep only the first edges and held-out edges, at most so many of each."""
@@ -91,89 +111,16 @@ class Part:
             test_src=self.test_src[:most],
             test_dst=self.test_dst[:most],
             test_fields=test_fields,
+            others={name: each.beginning(most) for name, each in self.others.items()},
         )
 
 
-def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def positions_of_ends(
+    data: EdgeData, position_of: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of both ends of edges, (m,) each."""
     first, second = data.ends
     return look_up(position_of[first], data.src), look_up(position_of[second], data.dst)
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """The places of one type's vertices: per worker the ascending positions that have a row there,
-    and the home of each position.
-    """
-
-    held: list[np.ndarray]  # a vertex without edges at its home
-    home: np.ndarray  # (vertices,) int16
-    cut: bool
-
-
-def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
-    """Place the vertices of a type, and their masters by load and locality. A vertex without edges
-    is placed only where masters are fewest.
-    """
-    replicas = gather_replicas(positions_by_part, n)
-    bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
-    vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
-    held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
-    home = homes(replicas, k, seed)
-    if len(alone := np.flatnonzero(replicas.counts == 0)):
-        held = [
-            np.sort(np.concatenate([own, alone[home[alone] == part]]))
-            for part, own in enumerate(held)
-        ]
-    return _Cut(held, home, bool((replicas.counts > 1).any()))
-
-
-def cut(
-    data: EdgeData,
-    test: EdgeData | None,
-    parts: np.ndarray,
-    k: int,
-    seed: int,
-    held_out: str = "",
-) -> list[Part]:
-    """Cut a graph into k parts, edge i into parts[i]. See `hold_out` for the held-out edges `test`.
-
-    Workers without edges, types without vertices on a worker, and more workers than edges are all
-    fine.
-    """
-    counts = {name: len(data.ids[name]) for name in data.ids}
-    orders = {name: order_of(data, name, seed) for name in counts}
-    ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
-    members = spread(lambda part: np.flatnonzero(parts == part), range(k))
-    types = {}
-    for name, n in counts.items():
-        sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
-        placed = _place(spread(partial(_ends_of_edges, sides), members), n, k, seed)
-        known = data.vertex_fields.get(name, {})
-        types[name] = [
-            replace(each, data=known)
-            for each in _type_parts(name, data.ids[name], orders[name], placed, k)
-        ]
-    degrees = [
-        count_keys(end, counts[of]).astype(np.int32)
-        for end, of in zip(ends, data.ends, strict=True)
-    ]
-    nothing = np.empty(0, np.int32)
-
-    def bare(part: int) -> Part:
-        local = {name: _local_rows(types[name][part].rows, n) for name, n in counts.items()}
-        edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
-        fields = {name: array[members[part]] for name, array in data.fields.items()}
-        mine = {name: each[part] for name, each in types.items()}
-        both = (degrees[0], degrees[1])
-        return Part(mine, both, edges[0], edges[1], fields, nothing, nothing, {})
-
-    out = spread(bare, range(k))
-    return hold_out(out, test, seed, held_out) if test is not None else out
-
-
-def _ends_of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
-    """Return the vertices at these ends of some edges, by the numbers of the edges."""
-    return np.concatenate([side[members] for side in sides])
 
 
 def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -> list[Part]:
@@ -186,7 +133,7 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -
         name: np.concatenate([t.order, np.arange(t.vertices, len(test.ids[name]))])
         for name, t in types.items()
     }
-    ends = _ends(test, {name: _inverse(order) for name, order in orders.items()})
+    ends = positions_of_ends(test, {name: invert_order(order) for name, order in orders.items()})
     home_of = {name: _homes([part.types[name] for part in parts]) for name in types}
     is_cut = {name: t.cut and name != held_out for name, t in types.items()}
     if held_out:
@@ -221,7 +168,7 @@ def _with_test_edges(
     """Return `part` with `types`, which have the vertices of held-out `edges` of `test` too, and
     with these edges. `ends` are positions of all held-out edges.
     """
-    local = {name: _local_rows(t.rows, len(test.ids[name])) for name, t in types.items()}
+    local = {name: local_rows(t.rows, len(test.ids[name])) for name, t in types.items()}
     src, dst = (local[of][end[edges]] for end, of in zip(ends, test.ends, strict=True))
     fields = {name: array[edges] for name, array in test.fields.items()}
     return replace(part, types=types, test_src=src, test_dst=dst, test_fields=fields, has_test=True)
@@ -240,10 +187,10 @@ def _held_out_type(
         np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
         for t, more in zip(parts, needed, strict=True)
     ]
-    number = _master_numbers([t.masters for t in parts], parts[0].vertices)
+    number = master_numbers([t.masters for t in parts], parts[0].vertices)
     out = []
     for w, t in enumerate(parts):
-        up, down = _routes(
+        up, down = routes_between(
             rows, home, number, w, k, range_of=lambda w: (parts[w].n_train, len(rows[w]))
         )
         out.append(
@@ -276,7 +223,7 @@ def remove_rows(part: TypePart) -> TypePart:
     )
 
 
-def _inverse(order: np.ndarray) -> np.ndarray:
+def invert_order(order: np.ndarray) -> np.ndarray:
     """Return the position of each dense index."""
     return np.argsort(order).astype(np.int32)
 
@@ -332,31 +279,7 @@ def _needed_positions(
     ]
 
 
-def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:
-    mastered = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
-    rows = [
-        np.asarray(placed.held[part] if placed.cut else mastered[part], np.int32)
-        for part in range(k)
-    ]
-    number = _master_numbers(mastered, len(placed.home))
-    none: list[np.ndarray] = [np.empty(0, np.int32)] * k
-    out = []
-    for part in range(k):
-        up, down = (
-            _routes(rows, placed.home, number, part, k, range_of=lambda w: (0, len(rows[w])))
-            if placed.cut
-            else (none, none)
-        )
-        rest = (mastered[part], up, down, none, none, placed.home, number)
-        out.append(
-            TypePart(
-                name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), *rest
-            )
-        )
-    return out
-
-
-def _master_numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
+def master_numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
     """Return, for each position (n,), its number among its home's masters."""
     number = np.empty(n, np.int32)
     for masters in mastered:
@@ -364,7 +287,7 @@ def _master_numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
     return number
 
 
-def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-def]
+def routes_between(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-def]
     """Return (rows of `part` by home, numbers in the masters of `part` by worker), over the local
     rows in range_of(worker).
     """
@@ -389,7 +312,7 @@ def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-d
     return up, down
 
 
-def _local_rows(rows: np.ndarray, n: int) -> np.ndarray:
+def local_rows(rows: np.ndarray, n: int) -> np.ndarray:
     """Return the local row of each position (n,) int32; -1 where there is none."""
     local = np.full(n, -1, np.int32)
     local[rows] = np.arange(len(rows), dtype=np.int32)

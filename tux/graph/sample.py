@@ -27,26 +27,69 @@ def sample(
 
     Between two vertex types: all edges of vertices of the first end, such as users or samples, that
     are drawn at random. Of one type: all edges among vertices that a breadth-first search meets. At
-    least one vertex is taken, so that `most` is exceeded where it has more edges.
+    least one vertex is taken, so that `most` is exceeded where it has more edges. Of edges of other
+    types, about `most` between vertices that are drawn, or of types that these edges do not have.
     """
-    if len(edges) <= most and (len(edges) or len(edges.ids[edges.ends[0]]) <= most):
+    few = len(edges) <= most and (len(edges) or len(edges.ids[edges.ends[0]]) <= most)
+    if few and all(len(each) <= most for each in edges.others.values()):
         return edges, test
     draw = np.random.default_rng(seed)
+    chosen = np.ones(len(edges), bool)
+    kept = {name: np.ones(len(edges.ids[name]), bool) for name in edges.ends}
+    if not few:
+        chosen, kept = _draw_edges(edges, most, draw, keep or {})
+    others = _draw_other_edges(edges, kept, most, draw, keep or {})
+    held_out = None if test is None else _held_out(test, kept, most, draw)
+    rows = {name: _part(edges.others[name], index, kept) for name, index in others.items()}
+    return _part(edges, chosen, kept).join(rows), held_out
+
+
+def _draw_edges(
+    edges: EdgeData, most: int, draw: np.random.Generator, named: Mapping[str, Sequence[int]]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Draw edges as `sample` says, and the `named` vertices. Return flags (m,), and flags of the
+    vertices that are kept, by type.
+    """
     first, second = edges.ends
-    named = keep or {}
     if first == second:
         inside = _neighbourhood(edges, most, draw, named.get(first, ()))
-        chosen = inside[edges.src] & inside[edges.dst]
-        kept = {first: inside}
-    else:
-        taken = _draw_vertices(edges.src, len(edges.ids[first]), most, draw, named.get(first, ()))
-        chosen = taken[edges.src]
-        other = np.zeros(len(edges.ids[second]), bool)
-        other[edges.dst[chosen]] = True
-        other[list(named.get(second, ()))] = True
-        kept = {first: taken, second: other}
-    held_out = None if test is None else _held_out(test, kept, most, draw)
-    return _part(edges, chosen, kept), held_out
+        return inside[edges.src] & inside[edges.dst], {first: inside}
+    taken = _draw_vertices(edges.src, len(edges.ids[first]), most, draw, named.get(first, ()))
+    chosen = taken[edges.src]
+    other = np.zeros(len(edges.ids[second]), bool)
+    other[edges.dst[chosen]] = True
+    other[list(named.get(second, ()))] = True
+    return chosen, {first: taken, second: other}
+
+
+def _draw_other_edges(
+    edges: EdgeData,
+    kept: dict[str, np.ndarray],
+    most: int,
+    draw: np.random.Generator,
+    named: Mapping[str, Sequence[int]],
+) -> dict[str, np.ndarray]:
+    """Draw about `most` edges of each other type, between vertices that are `kept`, by type; of a
+    type of which none is, those at the drawn edges and the `named` ones are kept from then on.
+    Return the numbers of the edges.
+    """
+    chosen = {}
+    for name, each in edges.others.items():
+        sides = list(zip(each.ends, (each.src, each.dst), strict=True))
+        inside = np.ones(len(each), bool)
+        for kind, codes in sides:
+            if kind in kept:
+                inside &= kept[kind][codes]
+        among = np.flatnonzero(inside)
+        if len(among) > most:
+            among = np.sort(draw.choice(among, most, replace=False))
+        for kind, codes in sides:
+            if kind not in kept:
+                kept[kind] = np.zeros(len(edges.ids[kind]), bool)
+                kept[kind][list(named.get(kind, ()))] = True
+                kept[kind][codes[among]] = True
+        chosen[name] = among
+    return chosen
 
 
 def _draw_vertices(

@@ -30,13 +30,12 @@ class TypeShare(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The share of a worker in a graph: vertex types by name, and the number of each edge and of
-    each held-out edge, in the worker's order.
+    """The share of a worker in a graph: vertex types by name, and the number of each edge in the
+    worker's order, by the set of edges: "edges", "held_out", and "edges.TYPE" of the other types.
     """
 
     types: dict[str, TypeShare]
-    edges: np.ndarray
-    held_out: np.ndarray
+    numbers: dict[str, np.ndarray]
 
 
 def types_of(program: BaseProgram, graph: LocalGraph) -> dict[str, TypeShare]:

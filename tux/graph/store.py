@@ -11,17 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import npy_bytes, write_npy
-from tux.base.disk import writing
 from tux.base.errors import DataError
-from tux.graph.parts import Part, TypePart
+from tux.graph.manifest import MANIFEST, EdgeEntry, TypeEntry, read_manifest, write_manifest
+from tux.graph.parts import EdgePart, Part, TypePart
 from tux.graph.stored_arrays import (
     check_length,
     folder_damage,
@@ -29,47 +27,10 @@ from tux.graph.stored_arrays import (
     map_indices,
     read_index_lists,
 )
-from tux.partition.common.capacity import MOST_PARTS
 
-FORMAT, MANIFEST = 2, "manifest.json"
 PIECE = 1 << 22  # bytes that are read at a time
 MOST_EDGES = 2**31 - 1
 """Edges of one vertex: degrees are int32."""
-
-
-class TypeEntry(msgspec.Struct):
-    """The entry of one vertex type in the manifest."""
-
-    name: str
-    ids: int  # with those of held-out edges
-    vertices: int
-    cut: bool
-    n_train: list[int]  # by part
-    data: list[str] = []  # fields of vertices
-    categories: dict[str, list[str]] = {}  # by field: the words that its numbers stand for
-
-
-class Header(msgspec.Struct):
-    """The fields that the manifest of every format has."""
-
-    format: int
-
-
-class Manifest(Header):
-    """The content of `manifest.json`."""
-
-    parts: int
-    ends: tuple[str, str]
-    fields: list[str]
-    test_fields: list[str]
-    types: list[TypeEntry]
-    edges: int  # over all parts
-    digest: str  # of the edges that were cut
-    partitioner: str
-    seed: int
-    topology: list[str] = []  # arrays of all neighbours
-    classes: list[str] = []  # the words for labels of -1 and +1, or from 0 on
-    has_test: bool = False
 
 
 class StoredIds(Ids):
@@ -137,15 +98,13 @@ def save(
         topology=[*parts[0].topology],
         classes=[*classes],
         has_test=parts[0].has_test,
+        others=[
+            EdgeEntry(
+                name, each.ends, [*each.fields], sum(len(part.others[name].src) for part in parts)
+            )
+            for name, each in parts[0].others.items()
+        ],
     )
-
-
-def write_manifest(folder: Path, *, test_fields: Sequence[str] = (), **about: Any) -> None:
-    """Write the manifest of a folder in which all else is; `about`: the fields of `Manifest`."""
-    manifest = Manifest(format=FORMAT, test_fields=[*test_fields], **about)
-    # not synced: the folder of a job does not outlive it, and `tux partition` syncs its own
-    with writing(folder / MANIFEST):
-        (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
 def _save_type(
@@ -174,6 +133,8 @@ def _save_type(
 def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
     """Collect the arrays that all parts share, by file name."""
     out = {f"degrees.{side}": degrees for side, degrees in enumerate(part.degrees)}
+    for name, edges in part.others.items():
+        out |= {f"edges.{name}.degrees.{side}": each for side, each in enumerate(edges.degrees)}
     for name, each in part.types.items():
         out |= {f"{name}.order": each.order, f"{name}.home": each.home}
         out |= {f"{name}.number": each.number}
@@ -193,6 +154,9 @@ def part_arrays(part: Part) -> dict[str, np.ndarray]:
     }
     out |= {f"fields.{name}": array for name, array in part.fields.items()}
     out |= {f"test_fields.{name}": array for name, array in part.test_fields.items()}
+    for name, edges in part.others.items():
+        out |= {f"edges.{name}.src": edges.src, f"edges.{name}.dst": edges.dst}
+        out |= {f"edges.{name}.fields.{field}": array for field, array in edges.fields.items()}
     for name, each in part.types.items():
         out |= {f"types.{name}.rows": each.rows, f"types.{name}.masters": each.masters}
         for route in ("up", "down", "peek_up", "peek_down"):
@@ -200,52 +164,6 @@ def part_arrays(part: Part) -> dict[str, np.ndarray]:
             out[f"types.{name}.{route}"] = np.concatenate(lists)
             out[f"types.{name}.{route}.bounds"] = np.cumsum([0, *map(len, lists)])
     return out
-
-
-def is_partitioned(path: Path) -> bool:
-    """Return whether a path is a folder that `save` wrote."""
-    return (path / MANIFEST).is_file()
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a folder; DataError if it has none that this version reads."""
-    path = folder / MANIFEST
-    try:
-        content = path.read_bytes()
-        header = msgspec.json.decode(content, type=Header)
-        if header.format != FORMAT:
-            raise DataError(
-                f"a partitioned graph of format {header.format}",
-                where=str(path),
-                do=f"this version reads format {FORMAT}",
-            )
-        manifest = msgspec.json.decode(content, type=Manifest)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(
-            f"not a partitioned graph: {error}", where=str(path), do="run tux partition again"
-        ) from None
-    if why := _contradiction(manifest):
-        raise folder_damage(path, why)
-    return manifest
-
-
-def _contradiction(manifest: Manifest) -> str:
-    """Describe the contradiction in a manifest; "" if there is none."""
-    names = [entry.name for entry in manifest.types]
-    files = [*names, *manifest.fields, *manifest.test_fields, *manifest.topology]
-    files += [field for entry in manifest.types for field in entry.data]
-    if not 1 <= manifest.parts <= MOST_PARTS:
-        return f"{manifest.parts} parts"
-    if set(names) != set(manifest.ends) or len(set(names)) < len(names):
-        return f"types {', '.join(names)} of edges from {' to '.join(manifest.ends)}"
-    if any(not name.isidentifier() for name in files):
-        return "a name that is none of a type or a field"
-    for entry in manifest.types:
-        if not 0 <= entry.vertices <= entry.ids or len(entry.n_train) != manifest.parts:
-            return f"{entry.name}: {entry.vertices} vertices of {entry.ids} ids"
-        if not all(0 <= n_train <= entry.vertices for n_train in entry.n_train):
-            return f"{entry.name}: a part with another number of rows than there are vertices"
-    return ""
 
 
 def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
@@ -299,7 +217,25 @@ def load(folder: Path, number: int) -> Part:
         test_fields,
         {name: map_array(folder / f"topology.{name}.npy") for name in manifest.topology},
         manifest.has_test,
+        {entry.name: _map_edges(folder, part, entry, types) for entry in manifest.others},
     )
+
+
+def _map_edges(
+    folder: Path, part: Path, entry: EdgeEntry, types: Mapping[str, TypePart]
+) -> EdgePart:
+    """Map the edges of another type of a part."""
+    first, second = (types[end] for end in entry.ends)
+    own = f"edges.{entry.name}"
+    src = map_indices(part / f"{own}.src.npy", first.n_train)
+    dst = map_indices(part / f"{own}.dst.npy", second.n_train, len(src))
+    names = {name: part / f"{own}.fields.{name}.npy" for name in entry.fields}
+    fields = {name: map_array(path, len(src)) for name, path in names.items()}
+    degrees = (
+        map_indices(folder / f"{own}.degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        map_indices(folder / f"{own}.degrees.1.npy", MOST_EDGES + 1, second.vertices),
+    )
+    return EdgePart(entry.ends, degrees, src, dst, fields)
 
 
 def digest(folder: Path, number: int) -> str:

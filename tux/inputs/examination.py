@@ -15,7 +15,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError
 from tux.base.text import data_name, plural
-from tux.inputs.load import cut_folder, load
+from tux.inputs.load import load
+from tux.inputs.origin import cut_folder
 from tux.inputs.samples import count_groups
 from tux.inputs.untyped import ONE, classes_in_words, read_graph
 from tux.io.edges.columns import WantedColumns

@@ -22,7 +22,8 @@ from tux.base.signals import check_ending
 from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
-from tux.graph.partitioned import choose_method, whole_types, without_edges
+from tux.graph.cut_folder import without_edges
+from tux.graph.partitioned import choose_method, whole_types
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.serial_reason import (
     FileFacts,
@@ -213,7 +214,7 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     `tux.graph.partition_inputs.partition_inputs`.
     """
     ends, name = program.edge.ends, known_partitioner(program, partitioner)
-    how = choose_method(ends, name, parts, whole_types(program), program.edge.whole)
+    how = choose_method([ends], name, parts, whole_types(program), program.edge.whole)
     return LoadingPlan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
 
 

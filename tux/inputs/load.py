@@ -13,11 +13,11 @@ from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.piped import STANDARD, input_name
 from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
-from tux.graph.partitioned import check_whole, without_edges
-from tux.graph.store import is_partitioned, read_manifest
+from tux.graph.cut_folder import check_whole, without_edges
+from tux.graph.manifest import read_manifest
+from tux.inputs.by_type import check_types_given, held_out_data
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.in_shares import LoadedParts, ShareLoading, sides_of
 from tux.inputs.memory import (
@@ -28,6 +28,7 @@ from tux.inputs.memory import (
     read_memory,
     wrap_data,
 )
+from tux.inputs.origin import cut_folder, origin
 from tux.inputs.points import read_points, retype_points
 from tux.inputs.samples import (
     add_program_groups,
@@ -38,7 +39,7 @@ from tux.inputs.samples import (
     relabel_folder,
 )
 from tux.inputs.serial_reason import FileFacts
-from tux.inputs.sizes import EdgeTotals, oddities, sizes_of
+from tux.inputs.sizes import count_edges, oddities_by_type, sizes_of
 from tux.inputs.synthetic import generate_data
 from tux.inputs.untyped import Sides, check_one_type, two_types_reason
 from tux.inputs.vertex_data import shape_folder_data
@@ -46,12 +47,12 @@ from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_t
 from tux.io.bags.bags import read_held_out
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
-from tux.io.source.input_files import Source, absolute_source, input_files, lookup_path
+from tux.io.source.input_files import Source, input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
+from tux.program.base_program import along
 from tux.program.input import Bags, Points, Samples
-from tux.program.program import Program, evaluates
-from tux.program.report import Report
+from tux.program.program import Program
 from tux.program.returns import call_hook
 
 Data = Source | EdgeData | MemoryData | Any
@@ -106,19 +107,22 @@ def load(
     """
     reading = reading or Reading()
     data, test = wrap_data(program, data), wrap_data(program, test)
+    folder = cut_folder(data)
+    if not folder and not isinstance(data, EdgeData):
+        check_types_given(program, data)
+    test = held_out_data(program, test)
     if data is None:
         return _generate_inputs(program, test, reading, warn)
-    folder = cut_folder(data)
     loaded = None
     if folder:
         train = _read_cut_folder(folder, program, reading)
-    elif shares is None or isinstance(data, EdgeData | MemoryData):
+    elif shares is None or isinstance(data, EdgeData | MemoryData | dict):
         train = _read_whole(data, program, reading, warn)
     else:
         train, loaded = _load_train(shares, program, data, reading, warn, has_test=test is not None)
     held_out = None
     if test is not None:
-        with _name_test_errors(test):
+        with _name_errors(test, "given as test"):
             held_out = add_vertex_data(
                 _read_source(_files(test), program, train, reading, warn), train, program
             )
@@ -133,9 +137,9 @@ def load(
         )
     stored = loaded.counted if loaded else None
     if folder:
-        stored = EdgeTotals(read_manifest(folder).edges)
+        stored = count_edges(folder)
     sizes = sizes_of(train, held_out, stored, program.edge.repeats)
-    for text in oddities(program, sizes, ((train, data_name(data)), (held_out, data_name(test)))):
+    for text in oddities_by_type(program, sizes, (train, data), (held_out, data_name(test))):
         warn(text)
     return Inputs(
         train,
@@ -149,29 +153,29 @@ def load(
 
 
 @contextmanager
-def _name_test_errors(test: Data) -> Iterator[None]:
-    """Add to errors inside that they are of the held-out data, where no name of a file says it."""
+def _name_errors(data: Data, role: str) -> Iterator[None]:
+    """Add to errors inside which of the data they are in, where no name of a file says it."""
     try:
         yield
     except DataError as error:
-        if isinstance(test, MemoryData):
-            error.where = f"{error.where or test.what}, given as test"
+        if isinstance(data, MemoryData):
+            error.where = f"{error.where or data.what}, {role}"
         raise
-
-
-def cut_folder(data: Data) -> Path | None:
-    """Return the folder of `tux partition` that the data are; None if they are something else."""
-    if not isinstance(data, str | os.PathLike):
-        return None
-    folder = Path(lookup_path(data))
-    return folder if is_partitioned(folder) else None
 
 
 def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Read the edges to train on, all of them in this process."""
-    return _add_tables(
-        _read_source(_files(data), program, None, reading, warn), program, reading, warn
-    )
+    given = data if isinstance(data, dict) else {program.edge_name: data}
+    first, *others = program.edge_types
+    edges = _read_source(_files(given[first]), program, None, reading, warn)
+    known, read, plain = edges.ids, dict[str, EdgeData](), Reading(on_bad_row=reading.on_bad_row)
+    for name in others if isinstance(data, dict) else ():
+        with _name_errors(given[name], f"given as {name}"):
+            read[name] = each = _read_source(
+                _files(given[name]), along(program, name), None, plain, warn, known
+            )
+        known = {**known, **each.ids}
+    return _add_tables(edges.join(read) if read else edges, program, reading, warn)
 
 
 def _load_train(
@@ -245,19 +249,22 @@ def _read_source(
     train: EdgeData | None,
     reading: Reading,
     warn: Warn,
+    known: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
     """Read the edges of a file of the kind that the program's input is; return edges in memory as
-    they are. The ids of `train` come first.
+    they are. The ids of `train` come first, or `known` ids of edges of other types.
     """
     if isinstance(source, EdgeData):
         check_hashed(program, "edges in memory")
         if isinstance(program.input, Samples):
             check_labels(source, program)
         source = retype_points(source, program)
-        return source if train is None else align_with_train(source, train)
+        if train is None:
+            return source.against(known) if known else source
+        return align_with_train(source, train)
     if isinstance(source, MemoryData):
-        return _edges_in_memory(source, program, train, reading, warn)
-    known = train.ids if train is not None else None
+        return _edges_in_memory(source, program, train, reading, warn, known)
+    known = train.ids if train is not None else known
     match program.input:
         case Samples():
             return read_labelled_samples(source, program, train, reading)
@@ -280,18 +287,25 @@ def _read_source(
 
 
 def _edges_in_memory(
-    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+    data: MemoryData,
+    program: Program,
+    train: EdgeData | None,
+    reading: Reading,
+    warn: Warn,
+    known: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
     """Read the edges of data in memory, as `_read_source` reads those of files."""
     if isinstance(data, DeferredEdges):
         edges = data.make()
-        return edges if train is None else align_with_train(edges, train)
+        if train is None:
+            return edges.against(known) if known else edges
+        return align_with_train(edges, train)
     if isinstance(program.input, Points):
         if train is not None:
             raise UsageError("points have no edges to hold out", do="leave test out")
         with in_python():
             return read_points(points_table(data, program), program, reading)
-    edges = read_memory(data, program, train, reading)
+    edges = read_memory(data, program, train, reading, known)
     given = data.first
     if (
         train is None
@@ -367,7 +381,8 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
-    edges = without_edges(folder, program.edge.ends, program.edge.columns)
+    others = {name: edge for name, edge in program.edge_types.items() if edge is not program.edge}
+    edges = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
         raise UsageError(
@@ -378,20 +393,3 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     check_whole(folder, program.edge.ends, whole)
     return shape_folder_data(edges, program, folder)
-
-
-def uses_held_out(program: type[Program]) -> bool:
-    """Return whether a program uses edges that are held out: it evaluates or judges."""
-    report = type(program.report)
-    return evaluates(program) or report.judge is not Report.judge
-
-
-def origin(data: Data | None) -> str | list[str]:
-    """Return the origin of edges, to find them again by. See `tux.run_folder.folder.Origin`."""
-    if data is None:
-        return "generated"
-    if isinstance(data, EdgeData | MemoryData):
-        return "memory"
-    if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
-        return input_name(data)
-    return absolute_source(data)

@@ -18,6 +18,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.inputs.by_type import split_by_type
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -33,6 +34,7 @@ from tux.io.samples.samples import SampleData
 from tux.io.source.input_files import PATTERN, Files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
+from tux.program.base_program import along
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 
@@ -66,8 +68,13 @@ class MemoryData:
 
 def wrap_data(program: Program, data: Any) -> Any:
     """Wrap data as `MemoryData`. None, names of files and edges are returned as they are. A ~ in
-    the name of a file is expanded.
+    the name of a file is expanded. For a program with several edge types data may be a dict of the
+    data of each, or texts that name them (`tux.inputs.by_type`): these become such a dict.
     """
+    if len(program.edge_types) > 1 and isinstance(data, list) and len(data) == 1:
+        (data,) = data  # the one argument of a command
+    if named := split_by_type(program, data):
+        return {name: wrap_data(along(program, name), each) for name, each in named.items()}
     if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
         return stores.local_path(data)
     if data is None or isinstance(data, MemoryData | EdgeData) or _are_files(program, data):
@@ -120,10 +127,14 @@ def is_network(data: Any) -> bool:
 
 
 def read_memory(
-    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading
+    data: MemoryData,
+    program: Program,
+    train: EdgeData | None,
+    reading: Reading,
+    known: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
     """Read the edges that data in memory are for a program; with training edges `train`, whose ids
-    come first.
+    come first, or `known` ids of edges of other types.
 
     Raises `DataError` for an object that such a program does not read, or with the column or the
     row (from 0) that is wrong, and `UsageError` for options that have no use.
@@ -137,7 +148,7 @@ def read_memory(
                 kind = program.edge.ends[0]
                 return bags if train is None else bags.behind(kind, train.ids[kind])
         _check_options(program, reading)
-        known = train.ids if train is not None else None
+        known = train.ids if train is not None else known
         try:
             return read_memory_edges(data, program, known, reading)
         except DataError as error:

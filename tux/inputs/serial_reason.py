@@ -99,6 +99,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
     given = type(program.input)
+    if len(program.edge_types) > 1:
+        return "edges of several types are read whole"
     if isinstance(program.input, Samples | Points):
         return f"{given.__name__} are read whole"
     looks = {

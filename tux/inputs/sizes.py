@@ -5,11 +5,15 @@ lines about odd edges.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tux.arrays.edges import EdgeData
-from tux.base.text import plural
+from tux.base.text import data_name, plural
+from tux.graph.manifest import read_manifest
 from tux.inputs.samples import count_groups
+from tux.program.base_program import along
 from tux.program.program import Program
 
 MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
@@ -18,11 +22,18 @@ COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and ab
 
 class EdgeTotals(NamedTuple):
     """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
-    is known.
+    is known; `others`: the number of those of each other type.
     """
 
     edges: int
     duplicates: int | None = None
+    others: Mapping[str, int] = MappingProxyType({})
+
+
+def count_edges(folder: Path) -> EdgeTotals:
+    """Return the numbers of edges of each type in a partitioned folder."""
+    manifest = read_manifest(folder)
+    return EdgeTotals(manifest.edges, others={each.name: each.edges for each in manifest.others})
 
 
 def sizes_of(
@@ -32,8 +43,9 @@ def sizes_of(
     count), rows skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in
     `train`.
 
-    `rows`, where some were skipped: how many the file has. `repeated`, where the column `repeats`
-    says how often each edge is there: how many there are so.
+    `others`: the number of edges of each other type. `rows`, where some were skipped: how many the
+    file has. `repeated`, where the column `repeats` says how often each edge is there: how many
+    there are so.
     """
     edges = len(train) if stored is None else stored.edges
     sizes: dict[str, Any] = {
@@ -43,6 +55,9 @@ def sizes_of(
     }
     if edges <= COUNTED and (stored is None or stored.duplicates is not None):
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
+    if train.others:
+        counts = {name: len(each) for name, each in train.others.items()}
+        sizes["others"] = counts if stored is None else dict(stored.others)
     sizes["skipped"] = train.skipped
     if train.skipped:
         sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
@@ -62,9 +77,9 @@ def _sum_repeats(edges: EdgeData, repeats: str) -> dict[str, int]:
 
 
 def describe_edges(sizes: Mapping[str, Any], program: Program | str) -> str:
-    """Write the number of edges in words, "" if none. A row that stands for several is counted as
-    often; where a folder does not say how often, rows are counted, under another name. `program`:
-    or why there is none.
+    """Write the number of edges of each type in words, "" if none. A row that stands for several is
+    counted as often; where a folder does not say how often, rows are counted, under another name.
+    `program`: or why there is none.
     """
     if not (edges := sizes.get("edges")):
         return ""
@@ -72,7 +87,8 @@ def describe_edges(sizes: Mapping[str, Any], program: Program | str) -> str:
         return plural(edges, "edge")
     if program.edge.repeats and "repeated" not in sizes:
         return f"{plural(edges, 'pair')} of {' and '.join(program.edge.roles)}"
-    return plural(sizes.get("repeated", edges), program.edge_name or "edge")
+    counts = {program.edge_name or "edge": sizes.get("repeated", edges), **sizes.get("others", {})}
+    return ", ".join(plural(count, name) for name, count in counts.items())
 
 
 def bad_rows_note(sizes: Mapping[str, Any]) -> str:
@@ -111,3 +127,19 @@ def oddities(
                 f"{plural(count, kind)} of {test} never occur{'s' * (count == 1)} in training; of "
                 "these the model knows nothing"
             )
+
+
+def oddities_by_type(
+    program: Program,
+    sizes: dict[str, Any],
+    read: tuple[EdgeData, Any],
+    held_out: tuple[EdgeData | None, str],
+) -> Iterator[str]:
+    """Yield one line for each odd thing about the edges of each type."""
+    train, data = read
+    by_name = data if isinstance(data, dict) else {}
+    first = {program.edge_name: by_name[program.edge_name]} if by_name else data
+    yield from oddities(program, sizes, ((train, data_name(first)), held_out))
+    for name, each in train.others.items():
+        told = (each, data_name({name: by_name.get(name)})), (None, "")
+        yield from oddities(along(program, name), sizes_of(each, None), told)

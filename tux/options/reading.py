@@ -60,9 +60,10 @@ def _with_data(program: type[Program]) -> list[str]:
     ]
 
 
-def columns_of_table(program: type[Program]) -> str:
-    """List the columns of a program's table of edges."""
-    return ",".join([*program.edge.roles, *program.edge.columns])
+def columns_of_table(program: type[Program], edge_type: str = "") -> str:
+    """List the columns of a program's table of edges, of its first type unless another is named."""
+    edge = program.edge_types[edge_type] if edge_type else program.edge
+    return ",".join([*edge.roles, *edge.columns])
 
 
 @dataclass(frozen=True, kw_only=True)

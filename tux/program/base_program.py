@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,10 +51,38 @@ class BaseProgram:
     vertices: dict[str, Vertex] = {}
     edge_name: str = ""
     edge: Edge = Edge("", "")
+    """The edge type that stages see: the first one, unless `along` has chosen another."""
+    edge_types: dict[str, Edge] = {}
+    """All edge types by name, in the order in which they are declared."""
     context: Context = Context()
 
     parameters: dict[str, Any]
     """The values chosen for `params`."""
+
+
+AnyProgram = TypeVar("AnyProgram", bound=BaseProgram)
+
+
+def along(program: AnyProgram, name: str) -> AnyProgram:
+    """Return the program as stages along the edge type `name` see it: its `edge` is this one. ""
+    is the type that it has.
+    """
+    if name in ("", program.edge_name):
+        return program
+    seen = copy.copy(program)
+    seen.edge_name, seen.edge = name, program.edge_types[name]
+    return seen
+
+
+def along_end(program: AnyProgram, end: str) -> AnyProgram:
+    """Return the program along an edge type that has this `end`, a vertex type or a name in UDFs:
+    the one that it has, or else the first one. Without any it is returned as it is.
+    """
+    for name in dict.fromkeys((program.edge_name, *program.edge_types)):
+        seen = along(program, name)
+        if end in (*seen.edge.roles, *seen.edge.ends):
+            return seen
+    return program
 
 
 def scalars(program: BaseProgram) -> dict[str, Any]:

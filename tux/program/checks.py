@@ -15,7 +15,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.computed import Computed, in_order
 from tux.program.fields import EDGES, Field
 from tux.program.hooks import NEAR
-from tux.program.input import Input
+from tux.program.input import Graph, Input, Ratings
 from tux.program.naming import describe_value, place, place_of_member
 from tux.program.params import WORKERS, Param
 from tux.program.report import Report
@@ -88,12 +88,6 @@ def check_types(
     contexts: dict[str, Context],
 ) -> None:
     """Raise ProgramError for types that do not belong together. `base` is Program."""
-    if len(edges) > 1:
-        raise ProgramError(
-            f"{cls.__name__} declares {len(edges)} edge types: {', '.join(edges)}",
-            where=place_of_member(cls, [*edges][-1]),
-            do="declare one, with a data field that says the kind of each edge",
-        )
     if len(contexts) > 1 or (contexts and "tau" not in contexts):
         raise ProgramError(
             f"{cls.__name__}: the context is one declaration named tau",
@@ -113,6 +107,8 @@ def check_types(
             )
     for edge, declared in edges.items():
         _check_ends(cls, edge, declared)
+    if len(edges) > 1:
+        _check_several(cls, edges)
     loose = set(cls.vertices) - {end for declared in edges.values() for end in declared.ends}
     if edges and loose:
         raise ProgramError(
@@ -120,6 +116,34 @@ def check_types(
             where=place_of_member(cls, min(loose)),
             do="declare its edge, or drop it",
         )
+
+
+def _check_several(cls: type[BaseProgram], edges: dict[str, Edge]) -> None:
+    """Raise ProgramError for declarations that a program of several edge types cannot have."""
+    first, *others = edges
+    if not isinstance(cls.input, Graph | Ratings):
+        raise ProgramError(
+            f"{cls.__name__} declares {len(edges)} edge types: {', '.join(edges)}, and its input "
+            f"is {type(cls.input).__name__}()",
+            where=place_of_member(cls, others[0]),
+            do="read edges: input = Graph() or Ratings(); or declare one edge type",
+        )
+    for name in others:
+        for word in ("repeats", "whole", "held_out"):
+            if getattr(edges[name], word):
+                raise ProgramError(
+                    f"edge {name} is declared {word}=, which the first edge type alone can have",
+                    where=place_of_member(cls, name),
+                    do=f"declare {name} before {first}, or leave {word} out",
+                )
+    for name, vertex in cls.vertices.items():
+        if vertex.remote:
+            raise ProgramError(
+                f"{name} is declared remote=True, and {cls.__name__} declares {len(edges)} edge "
+                f"types: {', '.join(edges)}",
+                where=place_of_member(cls, name),
+                do="leave remote=True out, or declare one edge type",
+            )
 
 
 def _check_ends(cls: type[BaseProgram], edge: str, declared: Edge) -> None:
@@ -147,7 +171,7 @@ def check_vertex_params(cls: type[BaseProgram]) -> None:
 def check_lengths(cls: type[BaseProgram]) -> None:
     """Raise ProgramError for a field whose length names no integer parameter."""
     integers = [name for name, declared in cls.params.items() if declared.type in (int, bool)]
-    types = {**cls.vertices, cls.edge_name: cls.edge, "tau": cls.context}
+    types = {**cls.vertices, **cls.edge_types, "tau": cls.context}
     for name, declared in types.items():
         for field, of in declared.fields.items():
             unknown = [d for d in of.shape if isinstance(d, str) and d not in (EDGES, *integers)]

@@ -34,12 +34,13 @@ from tux.program.hooks import check_hooks
 from tux.program.input import Points
 from tux.program.naming import describe_value, place
 from tux.program.params import Param, formers, use_present_names
+from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
 
 PLAIN = (bool, int, float, str)
 """Types of values of parameters."""
-_DERIVED = ("edge", "context")  # set on each class by Program itself
+_DERIVED = ("edge", "edge_types", "context")  # set on each class by Program itself
 
 
 class Program(BaseProgram):
@@ -88,6 +89,7 @@ class Program(BaseProgram):
         check_hooks(cls)
         if edges:
             cls.edge_name, cls.edge = next(iter(edges.items()))
+            cls.edge_types = edges
         if contexts:
             cls.context = next(iter(contexts.values()))
         if cls.edge_name or points:
@@ -218,6 +220,12 @@ def evaluates(program: Program | type[Program]) -> bool:
         isinstance(field, Computed) and field.gather is not None and bool(field.gather.truth)
         for field in kind.context.fields.values()
     )
+
+
+def uses_held_out(program: type[Program]) -> bool:
+    """Return whether a program uses edges that are held out: it evaluates or judges."""
+    report = type(program.report)
+    return evaluates(program) or report.judge is not Report.judge
 
 
 def has_converged(program: Program, metrics: dict[str, float]) -> bool:

@@ -17,7 +17,7 @@ from tux.base.errors import ProgramError
 if TYPE_CHECKING:
     from tux.clock.steps import Step
     from tux.engine.partition import Partition
-    from tux.program.base_program import BaseProgram
+    from tux.program.base_program import AnyProgram, BaseProgram
 
 
 class Cluster(NamedTuple):
@@ -95,17 +95,17 @@ class Stage(ABC):
         the step that the worker runs.
         """
 
-    def inner_role(self, program: BaseProgram, role: str) -> str:
-        """Return the end that the mini-batch around the stages inside enumerates, by its name in
-        UDFs: that around this stage, unless it is one itself.
+    def inner_scope(self, program: AnyProgram, role: str) -> tuple[AnyProgram, str]:
+        """Return the program and the end that is enumerated, by its name in UDFs, as the stages
+        inside see them: as this stage does, unless it is a mini-batch of its own.
         """
-        return role
+        return program, role
 
     def check_replicas(self, program: BaseProgram, role: str = "") -> None:
         """Raise ProgramError where a result would depend on the number of workers. `role`: the end
         that the mini-batch around the stage enumerates.
         """
-        role = self.inner_role(program, role)
+        program, role = self.inner_scope(program, role)
         for stage in self.inside:
             with stage.locate_errors():
                 stage.check_replicas(program, role)
@@ -116,7 +116,7 @@ class Stage(ABC):
         """Return the totals of the context that hold something after this stage if those in
         `before` do so before it.
         """
-        role = self.inner_role(program, role)
+        program, role = self.inner_scope(program, role)
         for stage in self.inside:
             before = stage.totals_after(program, before, role)
         return before

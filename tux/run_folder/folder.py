@@ -61,8 +61,8 @@ class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 class DataOrigin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The source of edges: an absolute path of a file or a folder, an absolute pattern, a URI, a
-    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
-    fields as read.
+    list of these, "memory", "standard input" or "generated"; where there are several edge types, a
+    list of texts such as "tag=/data/tags.csv"; and the digest of ids, edges and fields as read.
     """
 
     path: str | list[str]

@@ -76,7 +76,7 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     check_model(folder)
     return {
         name: Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
-        for name in dict.fromkeys(program.edge.ends)
+        for name in dict.fromkeys(end for of in program.edge_types.values() for end in of.ends)
     }
 
 

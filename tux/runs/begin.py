@@ -18,10 +18,11 @@ from tux.cluster.recovery.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
+from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
-from tux.graph.store import read_manifest
+from tux.graph.union import Union
 from tux.inputs.in_shares import ShareLoading
-from tux.inputs.load import Data, Inputs, load, uses_held_out
+from tux.inputs.load import Data, Inputs, load
 from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
@@ -30,7 +31,7 @@ from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
-from tux.program.program import Program
+from tux.program.program import Program, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
@@ -111,7 +112,9 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
         f"data: {data_name(data) if data is not None else 'generated, as no DATA is named'}: "
         f"{', '.join(sizes)}"
     )
-    for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
+    read = {"columns": inputs.train, "columns of the test file": inputs.test}
+    read |= {f"columns of {name}": each for name, each in inputs.train.others.items()}
+    for what, edges in read.items():
         if edges is not None and edges.columns:
             said = ", ".join(f"{label} from {name}" for label, name in edges.columns.items())
             watch.say(f"{what}: {said}")
@@ -149,8 +152,9 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     elif inputs.loaded:  # then there are two types, and no vertices without edges
         name, reason = recommend_for_types(*(len(train.ids[kind]) for kind in train.ends))
     else:
-        bipartite = train.ends[0] != train.ends[1]
-        name, reason = recommended_partitioner(train.src, train.dst, total, bipartite=bipartite)
+        union = Union.of(train)
+        bipartite = bool(union.sides)
+        name, reason = recommended_partitioner(union.src, union.dst, total, bipartite=bipartite)
     watch.say(f"partitioner {name}: {reason}")
     return replace(plan, partitioner=name)
 
@@ -210,6 +214,7 @@ def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
     other data, these numbers say more than a digest does.
     """
     sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
+    sizes |= inputs.sizes.get("others", {})
     return {f"number of {plural_noun(name)}": f"{size:,}" for name, size in sizes.items() if name}
 
 

@@ -6,7 +6,8 @@ from importlib.metadata import version
 from platform import python_version
 
 from tux.base.version import VERSION
-from tux.inputs.load import Data, Inputs, cut_folder, origin
+from tux.inputs.load import Data, Inputs
+from tux.inputs.origin import cut_folder, origin
 from tux.options.options import RunOptions
 from tux.program import sources
 from tux.program.program import Program

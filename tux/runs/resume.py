@@ -27,7 +27,7 @@ from tux.checkpoint.store import (
     find_newest_checkpoint,
     tell_left_out,
 )
-from tux.inputs.load import cut_folder
+from tux.inputs.origin import cut_folder
 from tux.options.options import MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.options.rules import FILE, TABLES
 from tux.program import sources

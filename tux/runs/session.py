@@ -29,10 +29,11 @@ from tux.cluster.rendezvous.joining import telling_machine_0
 from tux.engine.shares import WHOLE
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.store import is_partitioned
+from tux.graph.manifest import is_partitioned
 from tux.inputs.in_shares import ShareLoading
-from tux.inputs.load import Data, cut_folder
+from tux.inputs.load import Data
 from tux.inputs.memory import wrap_data
+from tux.inputs.origin import cut_folder
 from tux.monitor.sinks import sinks
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases, Watcher

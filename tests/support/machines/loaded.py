@@ -1,7 +1,7 @@
 """Folders of parts as one process writes them, and as loaders in this process do."""
 
 from tux.arrays.edges import EdgeData
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.graph.store import save
 from tux.parallel_load.algorithm.digest import DigestThread
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere

@@ -14,9 +14,10 @@ from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import add_topology
-from tux.graph.parts import cut
+from tux.graph.union import Union
 from tux.messages.encoding import NEVER, pack, unpack
 from tux.partition import PARTITIONERS
 
@@ -48,8 +49,9 @@ def ratings(m=45, users=14, items=9):
 
 def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
     """Return the k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
+    union = Union.of(edges)
     assignment = (
-        PARTITIONERS[by](edges.src, edges.dst, k, seed, bipartite=len(set(edges.ends)) == 2)
+        PARTITIONERS[by](union.src, union.dst, k, seed, bipartite=bool(union.sides))
         if isinstance(by, str)
         else np.asarray(by, np.int16)
     )

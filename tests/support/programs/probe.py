@@ -19,8 +19,8 @@ from support.programs.probe_programs import OF_TAU, OF_VERTICES, OneTypeProbe, T
 from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
+from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
-from tux.graph.parts import cut
 from tux.messages.message import Kind
 
 

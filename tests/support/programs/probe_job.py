@@ -17,7 +17,7 @@ from support.programs.programs import Calling
 
 from tux import param
 from tux.arrays.networks import from_arrays
-from tux.graph.parts import cut
+from tux.graph.cut import cut
 from tux.partition import PARTITIONERS
 from tux.program.stage import Stage
 

@@ -59,7 +59,9 @@ TYPES = [
         *(DEF_STAGES, f"{DEF_STAGES}\n\nraise SystemExit(0)  # here\n"),
     ),
     wrong(
-        "two edge types", "declares 2 edge types", *add_declaration('cites = Edge("page", "page")')
+        "a second edge type that repeats its edges",
+        "edge cites is declared repeats=",
+        *add_declaration('cites = Edge("page", "page", repeats="n")'),
     ),
     wrong(
         "no edge type",

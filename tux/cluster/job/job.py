@@ -87,6 +87,8 @@ class Job(Rendezvous, dict=True, kw_only=True):
         own = part if most is None or program.edge.repeats else part.beginning(most)
         graph = LocalGraph.of(program, own)
         graph.edges.left_out = len(part.src) - len(own.src)
+        for name, edges in graph.others.items():
+            edges.left_out = len(part.others[name].src) - len(own.others[name].src)
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.arrays.arrow import ROWS, parquet_writer
 from tux.arrays.npy import write_pieces
-from tux.graph.store import TypeEntry, write_manifest
+from tux.graph.manifest import TypeEntry, write_manifest
 from tux.parallel_load.algorithm.kept import Kept, join_ranges, kept_ids
 from tux.parallel_load.algorithm.loader import LoadSummary
 from tux.parallel_load.algorithm.plan import LoadingPlan

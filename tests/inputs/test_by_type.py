@@ -1,0 +1,143 @@
+"""Data of programs with several edge types: files and tables for each."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_tables
+
+from tux import DataError, UsageError
+from tux.inputs.by_type import split_by_type
+from tux.inputs.load import load
+from tux.inputs.memory import wrap_data
+from tux.inputs.origin import origin
+from tux.options.options import Reading
+
+
+def tables():
+    """Return the edges of each type as a table."""
+    return shop_tables(shop_edges())
+
+
+def files(folder):
+    """Write the tables as files, and return their names by type."""
+    return shop_files(folder, shop_edges())
+
+
+def pairs(edges):
+    """Return the ids at the ends of the edges of each type."""
+    return {
+        name: [
+            edges.ids[kind].decode(codes).tolist()
+            for kind, codes in zip(each.ends, (each.src, each.dst), strict=True)
+        ]
+        for name, each in edges.by_type.items()
+    }
+
+
+def expected_pairs():
+    out = {}
+    for name, table in tables().items():
+        out["" if name == "bought" else name] = [
+            table[column].tolist() for column in [*table.columns][:2]
+        ]
+    return out
+
+
+def forms(folder):
+    """Return the same data in all forms."""
+    named = files(folder)
+    return {
+        "tables": tables(),
+        "files": named,
+        "texts": [f"{name}={path}" for name, path in named.items()],
+        "both": {**tables(), "tagged": named["tagged"]},
+    }
+
+
+@pytest.mark.parametrize("form", ["tables", "files", "texts", "both"])
+def test_each_type_is_read(tmp_path, form):
+    loaded = load(SocialShop(), forms(tmp_path)[form])
+    train = loaded.train
+    assert pairs(train) == expected_pairs()
+    assert [*train.others] == ["tagged", "friend"]
+    assert all(each.ids is train.ids for each in train.others.values())
+    assert loaded.sizes["others"] == {"tagged": 40, "friend": 30}
+    assert len(train.ids["user"]) == loaded.sizes["vertices"]["user"]
+    np.testing.assert_array_equal(train.fields["count"], shop_edges().fields["count"])
+
+
+def test_several_files_of_one_type(tmp_path):
+    named = files(tmp_path)
+    table = pd.read_csv(named["friend"])
+    halves = [str(tmp_path / f"half-{at}.csv") for at in range(2)]
+    table[:12].to_csv(halves[0], index=False)
+    table[12:].to_csv(halves[1], index=False)
+    texts = [f"bought={named['bought']}", f"tagged={named['tagged']}"]
+    texts += [f"friend={path}" for path in halves]
+    assert pairs(load(SocialShop(), texts).train) == expected_pairs()
+
+
+def test_the_origin_is_read_again(tmp_path):
+    named = files(tmp_path)
+    found = origin(wrap_data(SocialShop(), named))
+    assert found == [f"{name}={path}" for name, path in named.items()]
+    assert split_by_type(SocialShop(), found) == named
+    assert origin(wrap_data(SocialShop(), {**named, "tagged": tables()["tagged"]})) == "memory"
+
+
+def test_the_digest_is_of_all_types():
+    first, second = shop_edges(), shop_edges()
+    assert first.digest() == second.digest()
+    moved = first.others["friend"]
+    other = first.join({**first.others, "friend": shop_edges(1).others["friend"]})
+    assert other.digest() != first.digest() and len(moved) == len(other.others["friend"])
+
+
+def test_held_out_edges_are_of_the_first_type(tmp_path):
+    named, test = files(tmp_path), pd.DataFrame({"user": ["new"], "item": ["item 1"], "count": [1]})
+    for given in (test, {"bought": test}):
+        loaded = load(SocialShop(), named, given)
+        assert loaded.test is not None and len(loaded.test) == 1
+        assert loaded.test.unseen == {"user": 1, "item": 0}
+        assert len(loaded.test.ids["tag"]) == len(loaded.train.ids["tag"])
+    with pytest.raises(UsageError) as error:
+        load(SocialShop(), named, {"tagged": test})
+    assert error.value.what.startswith("held-out edges are given for tagged: only edges of bought")
+
+
+def test_odd_rows_are_told_by_type(tmp_path):
+    named = files(tmp_path)
+    with open(named["friend"], "a") as file:
+        file.write("user 1,user 2\nuser 1,user 2\n,user 3\n")
+    told = []
+    load(SocialShop(), named, reading=Reading(on_bad_row="skip"), warn=told.append)
+    assert any(line.startswith("1 bad row of friend.csv skipped") for line in told)
+    assert any("of friend.csv repeat" in line and "(src, dst)" in line for line in told)
+
+
+REFUSED = {
+    "one file": (
+        "edges.csv",
+        "SocialShop has the edge types bought, tagged, friend, and",
+    ),
+    "a type without data": (["bought=a.csv", "tagged=b.csv"], "no data are given for friend"),
+    "a type that is not there": (["bought=a.csv", "tags=b.csv"], "data are given for tags, which"),
+    "none": (None, "no data are given for bought"),
+    "columns": ({"user": [1], "item": [2]}, "no data are given for bought"),
+}
+
+
+@pytest.mark.parametrize(("data", "what"), REFUSED.values(), ids=REFUSED)
+def test_refusals(data, what):
+    with pytest.raises(UsageError) as error:
+        load(SocialShop(), data)
+    assert what in error.value.what
+    assert "tagged" in error.value.do
+
+
+def test_an_error_names_its_type():
+    given = tables()
+    given["friend"] = pd.DataFrame({"src": ["a"], "dst": [None]})
+    with pytest.raises(DataError) as error:
+        load(SocialShop(), given)
+    assert "given as friend" in error.value.where

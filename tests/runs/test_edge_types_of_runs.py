@@ -1,0 +1,142 @@
+"""Runs of programs with several edge types: from files and tables, on workers, from folders of
+parts, and when they go on.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.programs import typed_programs
+from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_model
+
+import tux
+from tux import DataError, UsageError
+from tux.cli.main import main
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_run
+from tux.runs.session import resume
+from tux.runs.verify import PLAIN, SEVERAL, verify
+
+PROGRAM = f"{typed_programs.__file__}:SocialShop"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check_model(fields, ids, edges, epochs):
+    """Assert that fields by name, and the ids of their vertices by type, are those of numpy."""
+    for name, expected in shop_model(edges, epochs).items():
+        kind = name.split(".")[0]
+        codes = edges.ids[kind].encode(np.asarray([int(each.split()[1]) for each in ids[kind]]))
+        np.testing.assert_array_equal(fields[name], expected[codes], err_msg=name)
+
+
+def fields_of(tables, edges):
+    """Return the fields of the model by name, from tables by type."""
+    names = (name.split(".") for name in shop_model(edges, 0))
+    return {f"{kind}.{field}": tables[kind][field] for kind, field in names}
+
+
+def model_of(folder, edges, epochs):
+    """Compare the model in a run's folder with numpy's."""
+    tables = {kind: pd.read_parquet(folder / "model" / f"{kind}.parquet") for kind in edges.ids}
+    fields = fields_of(tables, edges)
+    check_model(fields, {kind: table["id"] for kind, table in tables.items()}, edges, epochs)
+
+
+def test_tables_and_files_give_one_model(here):
+    edges = shop_edges()
+    named = shop_files(here, edges)
+    run = tux.run(
+        SocialShop(), {name: pd.read_csv(path) for name, path in named.items()}, jit=False
+    )
+    vertices = {kind: run.vertices[kind].to_pandas() for kind in edges.ids}
+    fields = {
+        name: vertices[name.split(".")[0]][name.split(".")[1]] for name in shop_model(edges, 0)
+    }
+    check_model(fields, {kind: each["id"] for kind, each in vertices.items()}, edges, 2)
+    assert "60 boughts, 40 taggeds, 30 friends" in str(run)
+
+
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize("workers", [2, 3])
+def test_a_run_goes_on_on_other_workers(here, workers):
+    """The field of edges, which counts epochs, goes with its edges."""
+    edges = shop_edges(3)
+    tux.run(SocialShop(), shop_files(here, edges), out="run", jit=False, checkpoint_every="9")
+    model_of(here / "run", edges, 2)
+    assert read_run("run").data.path[1] == f"tagged={here / 'tagged.csv'}"
+    resume("run", workers=workers, epochs=3)
+    model_of(here / "run", edges, 3)
+    resume("run", workers=1, epochs=4)
+    model_of(here / "run", edges, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["random", "bicut", "ne"])
+def test_a_folder_of_parts(here, by, capsys):
+    edges = shop_edges(4)
+    named = shop_files(here, edges)
+    texts = [f"{name}={path}" for name, path in named.items()]
+    assert (
+        main(["partition", *texts, "cut", "--program", PROGRAM, "--parts", "2", "--method", by])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "RF user  RF item  RF tag" in out and "edges 60 user-item, 40 item-tag" in out
+    assert main(["info", "cut"]) == 0
+    assert "30 from user to user, with no numbers; by part" in capsys.readouterr().out
+    run = tux.run(SocialShop(), "cut", out="run", jit=False)
+    model_of(here / "run", edges, 2)
+    assert "40 taggeds" in str(run)
+
+
+def test_a_folder_of_other_types(here, capsys):
+    named = shop_files(here, shop_edges())
+    texts = [f"{name}={path}" for name, path in named.items()]
+    words = ["cut", "--program", PROGRAM, "--parts", "2", "--method", "random"]
+    assert main(["partition", *texts, *words]) == 0
+    with pytest.raises(DataError) as error:
+        tux.run(tux.MF(), "cut")
+    assert error.value.what.startswith(
+        "its edge types beside the first are tagged from item to tag"
+    )
+    with pytest.raises(UsageError, match="unknown argument more"):
+        main_error(["partition", *texts, "cut2", "more", "--program", PROGRAM, "--parts", "2"])
+
+
+def main_error(argv):
+    """Parse and do a command, and raise its error."""
+    from tux.cli.partition import partition
+    from tux.cli.partition_flags import partition_flags
+
+    partition(partition_flags().parse(argv[1:]))
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["bought.csv", "--program", PROGRAM], "bought.csv names no edge type of SocialShop"),
+        (["rating=bought.csv", "--program", "mf"], "--program mf: it has one edge type, rating"),
+        (
+            ["bought=bought.csv", "--program", PROGRAM, "--one-type"],
+            "--one-type with --program, which says what the columns are",
+        ),
+        (["bought=bought.csv", "--program", PROGRAM], "no data are given for tagged"),
+    ],
+)
+def test_refusals_of_partition(here, words, what):
+    shop_files(here, shop_edges())
+    with pytest.raises(UsageError) as error:
+        main_error(["partition", *words, "--parts", "2"])
+    assert what in error.value.what
+
+
+def test_verify_compares_all_settings():
+    verified = verify(SocialShop(), shop_edges(), options=RunOptions(seed=1))
+    assert not (verified.of(0) or verified.of(0, jit=False))  # with slack, blocks see older sums
+    assert not verified.refused and not verified.failed
+    assert {PLAIN, *SEVERAL} <= {*verified.compared}
+    assert "40 taggeds" in verified.sizes

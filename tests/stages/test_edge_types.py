@@ -1,0 +1,141 @@
+"""Programs with several edge types: stages along each, whole and cut."""
+
+import numpy as np
+import pytest
+from support.machines.team import train_team
+from support.programs.programs import complete, start
+from support.programs.typed_programs import (
+    SocialShop,
+    befriend,
+    buy,
+    shop_edges,
+    shop_model,
+    spread,
+)
+
+from tux import Edge, Exchange, ForEach, MiniBatch, Program, ProgramError, Vertex
+from tux.engine.training import Training
+from tux.graph.layout import Layout
+
+
+def fields_of(worker, edges):
+    """Return the fields of the model that one worker holds, by dense index."""
+    out = {}
+    for name in shop_model(edges, 0):
+        kind, field = name.split(".")
+        rows = worker.graph.vertices[kind].row_of
+        out[name] = worker.tables[kind].arrays[field][rows]
+    return out
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_on_one_worker(jit, threads):
+    edges = shop_edges()
+    worker = complete(SocialShop(), edges, 3, jit=jit, threads=threads)
+    for name, expected in shop_model(edges, 3).items():
+        np.testing.assert_array_equal(fields_of(worker, edges)[name], expected, err_msg=name)
+    assert (worker.tables["tag"].arrays["marked"] == 7).all()
+
+
+@pytest.mark.parametrize("by", ["random", "bicut", "ne", "hdrf", "dbh"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_on_several_workers(by, k):
+    edges = shop_edges(k)
+    team = train_team(SocialShop(), edges, 2, k=k, by=by)
+    for name, expected in shop_model(edges, 2).items():
+        found = team.gather(*name.split("."))
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+    visited = sum(worker.edges_visited for worker in team.workers)
+    lengths = [len(each) for each in edges.by_type.values()]
+    assert visited == 2 * (lengths[0] + 2 * lengths[1] + lengths[2])
+
+
+def test_compiled_on_several_workers():
+    edges = shop_edges(5)
+    team = train_team(SocialShop(), edges, 2, k=2, by="random", jit=True)
+    for name, expected in shop_model(edges, 2).items():
+        np.testing.assert_array_equal(team.gather(*name.split(".")), expected, err_msg=name)
+
+
+def test_each_type_has_a_layout_of_its_own():
+    worker = start(SocialShop(), shop_edges(), jit=False)
+    Training(worker)
+    graph = worker.graph
+    for edges in (graph.edges, *graph.others.values()):
+        assert edges.layouts and all(isinstance(each, Layout) for each in edges.layouts.values())
+    kinds = {kind for (kind, *_) in graph.others["tagged"].layouts}
+    assert kinds == {"grouped", "tiled"}
+
+
+def test_the_type_that_a_stage_sees():
+    program = SocialShop()
+    assert Exchange(spread, edge="tagged").role(program) == "item"
+    assert Exchange(befriend, edge="friend").role(program) == "src"
+    assert Exchange(buy).seen_by(program) is program
+    assert ForEach("tag", spread).seen_by(program).edge_name == "tagged"
+    assert ForEach("user", spread).seen_by(program).edge_name == "bought"
+    inside = MiniBatch(Exchange(befriend, edge="friend"), over="dst")
+    assert inside.inner_scope(program, "")[1] == "dst"
+    assert program.edge_name == "bought" and [*program.edge_types] == ["bought", "tagged", "friend"]
+
+
+def rate(user, item, bought, tagged):
+    user.paid += tagged.seen
+
+
+REFUSED = {
+    "no type": (
+        Exchange(buy, edge="tags"),
+        "Exchange(buy, edge=tags): SocialShop has no edge type 'tags'",
+        "did you mean tagged? edge types: bought, tagged, friend",
+    ),
+    "an edge of another type": (
+        Exchange(rate),
+        "Exchange(rate) visits edges of type bought, and rate has the parameter tagged, another "
+        "edge type",
+        'write Exchange(rate, edge="tagged")',
+    ),
+    "held out": (
+        Exchange(spread, edge="tagged", held_out=True),
+        "Exchange(spread, edge=tagged) visits held-out edges, which are of the type bought alone",
+        "leave held_out or edge out, or declare tagged before bought",
+    ),
+    "two types in a mini-batch": (
+        MiniBatch(Exchange(buy), Exchange(spread, edge="tagged"), over="item"),
+        "MiniBatch has Exchanges along bought and tagged: Exchange(buy), Exchange(spread, "
+        "edge=tagged)",
+        "give each edge type a MiniBatch of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stage", "what", "do"), REFUSED.values(), ids=REFUSED)
+def test_refusals_of_stages(stage, what, do):
+    with pytest.raises(ProgramError) as error:
+        start(SocialShop(), shop_edges(), jit=False).prepare([stage])
+    assert (error.value.what, error.value.do) == (what, do)
+    assert "test_edge_types.py" in error.value.where
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ({"repeats": "n"}, "edge tagged is declared repeats=, which the first edge type alone"),
+        ({"held_out": "tag"}, "edge tagged is declared held_out=, which the first edge type alone"),
+    ],
+)
+def test_words_of_the_first_type(words, what):
+    with pytest.raises(ProgramError, match=what) as error:
+        type(
+            "Wrong",
+            (Program,),
+            {
+                "user": Vertex(),
+                "item": Vertex(),
+                "tag": Vertex(),
+                "bought": Edge("user", "item"),
+                "tagged": Edge("item", "tag", **words),
+            },
+        )
+    assert error.value.do == f"declare tagged before bought, or leave {[*words][0]} out"

@@ -1,0 +1,88 @@
+"""``tux partition TYPE=FILE .. --program PROG``: edges of several types, cut as one graph."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+
+from tux.base.errors import UsageError
+from tux.graph.partitioned import whole_types
+from tux.graph.union import Union
+from tux.inputs.by_type import split_by_type
+from tux.inputs.load import load
+from tux.inputs.untyped import UntypedGraph
+from tux.io.formats.detect import Format
+from tux.io.source.input_files import absolute_source
+from tux.program import sources
+from tux.program.program import Program
+
+NOT_FOR_TYPES = {
+    "workers": "--workers",
+    "bipartite": "--bipartite",
+    "one_type": "--one-type",
+    "columns": "--columns",
+    "label": "--label",
+    "weight": "--weight",
+    "labels": "--labels",
+    "numeric": "--numeric",
+    "multiclass": "--multiclass",
+}
+"""Flags of graphs of which no program is named."""
+
+
+def program_of_types(args: Namespace) -> Program:
+    """Return the program that the flags name. UsageError unless it has several edge types, and for
+    flags that have no use with it.
+    """
+    program = sources.find(args.program).program()
+    if len(program.edge_types) < 2:
+        raise UsageError(
+            f"--program {args.program}: it has one edge type, {program.edge_name}",
+            do="leave --program out: tux partition GRAPH --parts K",
+        )
+    for name, flag in NOT_FOR_TYPES.items():
+        if getattr(args, name):
+            raise UsageError(
+                f"{flag} with --program, which says what the columns are", do=f"leave {flag} out"
+            )
+    return program
+
+
+def read_typed_graph(
+    args: Namespace, program: Program, warn: Callable[[str], None]
+) -> UntypedGraph:
+    """Read the edges of all types, with the columns that the program reads. Raises the errors of
+    `tux.inputs.load.load`.
+    """
+    if split_by_type(program, args.graph) is None:
+        files = " ".join(f"{name}=FILE" for name in program.edge_types)
+        raise UsageError(
+            f"{args.graph[0]} names no edge type of {type(program).__name__}",
+            do=f"tux partition {files} --program {args.program} --parts K",
+        )
+    edges = load(program, args.graph, warn=warn).train
+    return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
+
+
+def sides_of_types(graph: UntypedGraph, union: Union) -> list[Mapping[str, int]]:
+    """Return the numbers of vertices by type on each side of a union, or of all types where it has
+    no sides; none of a graph of one edge type.
+    """
+    if not graph.edges.others:
+        return []
+    ids = graph.edges.ids
+    return [
+        {name: len(ids[name]) for name in side}
+        for side in union.sides or (graph.edges.vertex_types,)
+    ]
+
+
+def whole_type(program: Program) -> str:
+    """Return the vertex type that a program wants whole, "" if none."""
+    return next(iter(whole_types(program)), "")
+
+
+def absolute_files(texts: Sequence[str]) -> list[str]:
+    """Return texts TYPE=FILE with absolute names of files."""
+    pairs = (text.partition("=") for text in texts)
+    return [f"{name}={absolute_source(file)}" for name, _, file in pairs]
