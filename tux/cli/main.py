@@ -1,5 +1,5 @@
 """The command line: ``tux run``, ``check``, ``partition``, ``generate``, ``predict``, ``export``,
-``watch``, ``info``, ``doctor``.
+``watch``, ``info``, ``stubs``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -37,6 +37,7 @@ ABOUT = {
     "export": "write what other programs want of a trained model",
     "watch": "show a run in a browser, while it goes on and afterwards",
     "info": "tell what is in a run's folder or a file of edges",
+    "stubs": "write types of a program's rows, by which editors complete their fields",
     "doctor": "examine this installation and machine",
 }
 

@@ -9,6 +9,7 @@ import hashlib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 from tux.base.syntax import parse_source
 
@@ -53,7 +54,7 @@ def _import_names(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[st
     imported from a module may be a module too.
     """
     try:
-        nodes = list(ast.walk(parse_source(content)))
+        nodes = list(_running_nodes(parse_source(content)))
     except (SyntaxError, ValueError):  # it can be imported conditionally, or not be Python
         return
     for node in nodes:
@@ -63,6 +64,34 @@ def _import_names(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[st
             above = package[: len(package) + 1 - node.level] if node.level else ()
             module = (*above, *(node.module.split(".") if node.module else ()))
             yield from ((*module, each.name) for each in node.names)
+
+
+def names_for_checkers(content: bytes) -> set[str]:
+    """Return the names that a module imports under ``if TYPE_CHECKING:`` alone."""
+    checked = [node.body for node in ast.walk(parse_source(content)) if _is_for_checkers(node)]
+    return {
+        alias.asname or alias.name
+        for body in checked
+        for each in body
+        if isinstance(each, ast.Import | ast.ImportFrom)
+        for alias in each.names
+    }
+
+
+def _running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree without those that type checkers alone read."""
+    pending = [tree]
+    while pending:
+        yield (node := pending.pop())
+        pending += node.orelse if _is_for_checkers(node) else ast.iter_child_nodes(node)
+
+
+def _is_for_checkers(node: ast.AST) -> TypeGuard[ast.If]:
+    """Return whether a node is ``if TYPE_CHECKING:``."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(node.test, "id", ""),
+        getattr(node.test, "attr", ""),
+    )
 
 
 def _files_of(folder: Path, module: Sequence[str]) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.base.syntax import parse_source
 from tux.base.text import did_you_mean
 from tux.program.program import Program
-from tux.program.source_files import digest_of, with_imports
+from tux.program.source_files import digest_of, names_for_checkers, with_imports
 
 LOADED = "tux_program_"  # begins the names of users' files among the loaded modules
 
@@ -173,10 +173,16 @@ def _load(path: str) -> ModuleType:
             do='write what runs it under: if __name__ == "__main__":',
         ) from error
     except Exception as error:
+        checked = isinstance(error, NameError) and error.name in names_for_checkers(
+            Path(path).read_bytes()
+        )
         raise ProgramError(
             _error_text(error),
             where=place(error, path) or path,
-            do="correct the file; --debug shows the traceback",
+            do="begin the file with `from __future__ import annotations`: only type checkers "
+            "import this name"
+            if checked
+            else "correct the file; --debug shows the traceback",
         ) from error
     return module
 
