@@ -7,6 +7,7 @@ workers and users.
     plan          how threads may share a kernel
     replica_rules, random_sources, texts  programs that are refused
     schedules, outline, suspects  what `--explain` and `--verify` show
+    row_types     the types of rows that `tux stubs` writes
 
 Used by: the stages, when they are prepared; `runs`, `cli`.
 """

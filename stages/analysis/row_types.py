@@ -58,36 +58,24 @@ def __getitem__(self, i: typing.SupportsIndex, /) -> {item}: ...
 def __iter__(self) -> typing.Iterator[{item}]: ..."""
 
 _RNG = '''class Rng(typing.Protocol):
-    """Random numbers, which the seed of the run decides."""
+    """Random numbers: uniform() in [0, 1), normal(), below(n) in 0..n-1."""
 
-    def uniform(self) -> float:
-        """Return the next number in [0, 1)."""
-        ...
+    def uniform(self) -> float: ...
 
-    def normal(self) -> float:
-        """Return the next standard normal number."""
-        ...
+    def normal(self) -> float: ...
 
-    def below(self, n: int, /) -> int:
-        """Return the next whole number from 0 to n - 1."""
-        ...
+    def below(self, n: int, /) -> int: ...
 '''
 _EXTREME = '''class Extreme(typing.Protocol):
-    """A value with its key, of argmax() or argmin()."""
+    """A value with its key, of argmax() or argmin(); the key is -1 if nothing was added."""
 
     @property
-    def value(self) -> float:
-        """The value kept."""
-        ...
+    def value(self) -> float: ...
 
     @property
-    def key(self) -> int:
-        """Its key; -1 if nothing was added."""
-        ...
+    def key(self) -> int: ...
 
-    def add(self, value: float, key: int, /) -> None:
-        """Keep a value and its key if it is better than what is kept."""
-        ...
+    def add(self, value: float, key: int, /) -> None: ...
 '''
 _EXTREMES = '''class Extremes(typing.Protocol):
     """Several values with their keys; `values` and `keys` are for GlobalSync's function."""

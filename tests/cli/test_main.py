@@ -75,6 +75,7 @@ def test_help_names_commands_and_apps(tux):
         "generate graph",
         "predict",
         "info",
+        "stubs",
         "doctor",
         "run mf",
     ):

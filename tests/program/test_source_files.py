@@ -12,6 +12,12 @@ import json, numpy
 import first
 from package import inner, thing
 from package.deep.leaf import x
+if typing.TYPE_CHECKING:
+    import package.unused
+    if x:
+        import unused
+else:
+    import package.above
 """
 FILES = {
     "my.py": PROGRAM,

@@ -92,10 +92,7 @@ def _check_output(out: Path, sign: str) -> None:
             first = file.readline(_LONGEST_LINE).rstrip()
     if first == sign.encode():
         return
-    other = first.startswith(_SIGN.encode())
-    raise UsageError(
-        f"{out} exists, and has the rows of another program"
-        if other
-        else f"{out} exists, and tux stubs has not written it",
-        do="name another file with --out, or remove it",
-    )
+    do = "name another file with --out, or remove it"
+    if first.startswith(_SIGN.encode()):
+        raise UsageError(f"{out} exists, and has the rows of another program", do=do)
+    raise UsageError(f"{out} exists, and is not written by tux stubs", do=do)
