@@ -145,9 +145,14 @@ def declare_rows(program: Program, name: str, module: str) -> str:
 
 def _declare_vertices(made: _Module, program: Program) -> dict[str, str]:
     """Declare a class for each vertex type; return their names by those of the types."""
-    rows, edge = {}, program.edge
+    rows = {}
     for vertex, declared in program.vertices.items():
-        roles = [r for r, end in zip(edge.roles, edge.ends, strict=True) if end == vertex]
+        roles = [
+            role
+            for edge in program.edge_types.values()
+            for role, end in zip(edge.roles, edge.ends, strict=True)
+            if end == vertex
+        ]
         names = " ".join(dict.fromkeys((vertex, *roles, "v")))
         members = [_VERTEX_NUMBER, *_fields(declared.fields, program)]
         rows[vertex] = made.declare(vertex, f"A vertex of type {vertex}.", members, names=names)
@@ -155,14 +160,18 @@ def _declare_vertices(made: _Module, program: Program) -> dict[str, str]:
 
 
 def _declare_edges(made: _Module, program: Program, rows: Mapping[str, str]) -> None:
-    """Declare a class for edges, and for each end one of the edges of a vertex, and one of an edge
-    among them, which has the row at its other end.
+    """Declare a class for the edges of each type, and for each end one of the edges of a vertex,
+    and one of an edge among them, which has the row at its other end. Those of types beside the
+    first begin with the type's name.
     """
-    edge, name = program.edge, program.edge_name
-    fields = _fields(edge.fields, program)
-    row = made.declare(name, f"An edge of type {name}.", fields, names=name)
-    for role, other, vertex in zip(edge.roles, edge.roles[::-1], edge.ends[::-1], strict=True):
-        _declare_slice(made, role, f"The edges of one `{role}`.", other, rows[vertex], row)
+    for name, edge in program.edge_types.items():
+        fields = _fields(edge.fields, program)
+        row = made.declare(name, f"An edge of type {name}.", fields, names=name)
+        first = "" if edge is program.edge else f"{name}_"
+        about = "The edges" if edge is program.edge else f"The edges of type {name}"
+        for role, other, vertex in zip(edge.roles, edge.roles[::-1], edge.ends[::-1], strict=True):
+            what = f"{about} of one `{role}`."
+            _declare_slice(made, f"{first}{role}", what, other, rows[vertex], row)
 
 
 def _declare_slice(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from support.programs.annotated import AnnotatedRatings
+from support.programs.typed_programs import SocialShop
 
 from tux.apps.deepwalk import DeepWalk
 from tux.program.fields import argmax, data, mirror, shared, total, value
@@ -148,3 +149,13 @@ def test_each_class_has_a_name_of_its_own(classes):
     found = classes(Empty())
     assert {"TauX", "TauX_", "Rng_", "Rng"} <= found.keys()
     assert all(name.isidentifier() and not keyword.iskeyword(name) for name in found)
+
+
+def test_rows_of_several_edge_types(classes):
+    found = classes(SocialShop())
+    assert found["Tagged"] == {"seen": "int"} and found["Friend"] == {}
+    far = "The row at the other end."
+    assert found["UserEdge"] == {"item": ("Item", far)}
+    assert found["TaggedItemEdge"] == {"tag": ("Tag", far)}
+    assert found["FriendSrcEdge"] == {"dst": ("User", far)}
+    assert "user: User" in declare_rows(SocialShop(), "it", "it_rows")

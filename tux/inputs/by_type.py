@@ -85,13 +85,11 @@ def held_out_data(program: BaseProgram, test: Data) -> Data:
 
 def name_files(data: Mapping[str, Data], path_of: Callable[[Data], str]) -> list[str]:
     """Write data by type as texts that `split_by_type` reads; `path_of` a file is its name."""
-    several = {
-        name: each
-        if isinstance(each, list | tuple) and each and isinstance(each[0], str)
-        else [each]
-        for name, each in data.items()
-    }
-    return [f"{name}={path_of(file)}" for name, files in several.items() for file in files]
+    texts = []
+    for name, each in data.items():
+        several = isinstance(each, list | tuple) and all(isinstance(file, str) for file in each)
+        texts += [f"{name}={path_of(file)}" for file in (each if several else [each])]
+    return texts
 
 
 def origin_of_types(data: Mapping[str, Data], origin: Callable[[Data], Any]) -> str | list[str]:
