@@ -13,6 +13,7 @@ from textwrap import indent
 from typing import Any
 
 from tux.base.text import one_line
+from tux.program.base_program import along
 from tux.program.combining import PAIRED
 from tux.program.computed import Computed, Reduction
 from tux.program.fields import ID, Field, by_entry
@@ -164,11 +165,12 @@ def _declare_edges(made: _Module, program: Program, rows: Mapping[str, str]) -> 
     and one of an edge among them, which has the row at its other end. Those of types beside the
     first begin with the type's name.
     """
-    for name, edge in program.edge_types.items():
+    for name in program.edge_types:
+        edge, is_first = along(program, name).edge, name == program.edge_name
         fields = _fields(edge.fields, program)
         row = made.declare(name, f"An edge of type {name}.", fields, names=name)
-        first = "" if edge is program.edge else f"{name}_"
-        about = "The edges" if edge is program.edge else f"The edges of type {name}"
+        first, about = "" if is_first else f"{name}_", "The edges"
+        about += "" if is_first else f" of type {name}"
         for role, other, vertex in zip(edge.roles, edge.roles[::-1], edge.ends[::-1], strict=True):
             what = f"{about} of one `{role}`."
             _declare_slice(made, f"{first}{role}", what, other, rows[vertex], row)

@@ -381,7 +381,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
-    others = {name: edge for name, edge in program.edge_types.items() if edge is not program.edge}
+    others = {name: e for name, e in program.edge_types.items() if name != program.edge_name}
     edges = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
