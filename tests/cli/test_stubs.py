@@ -39,9 +39,11 @@ def test_the_module_is_written_beside_the_program_and_again(here, command):
 def test_standard_output_another_file_and_an_app(here, command):
     code, told = command("stubs annotated.py --out -")
     assert code == 0 and not (here / "annotated_rows.py").exists()
-    assert command("stubs annotated.py --out types.py")[0] == 0
-    assert "from types import User, Item" in (here / "types.py").read_text()
-    assert (here / "types.py").read_text().replace("from types", "from annotated_rows") == told
+    assert command("stubs annotated.py --out shop_types.py")[0] == 0
+    assert "from shop_types import User, Item" in (here / "shop_types.py").read_text()
+    assert (here / "shop_types.py").read_text().replace(
+        "from shop_types", "from annotated_rows"
+    ) == told
     assert command("stubs mf")[0] == 0 and "class User" in (here / "mf_rows.py").read_text()
     (here / "an-odd.name.py").write_text(PROGRAM)
     assert command("stubs an-odd.name.py")[0] == 0 and (here / "an_odd_name_rows.py").exists()
@@ -149,3 +151,9 @@ def test_mypy_finds_a_misspelt_field(here):
     expected += ('"ItemEdge" has no attribute "item"', '"Parameters" has no attribute "rang"')
     expected += ('"f" defined in "Item" is read-only',)
     assert len(lines) >= len(expected) and all(each in found.stdout for each in expected)
+
+
+def test_a_module_of_python_is_not_hidden(here, command):
+    code, err = command("stubs annotated.py --out types.py")
+    assert code == 2 and "types.py has the name of a module of Python" in err
+    assert not (here / "types.py").exists()

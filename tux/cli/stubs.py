@@ -7,6 +7,7 @@ Heavy imports stand inside the functions: see `tux.cli.main`.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,11 @@ def _example(program: type[Program]) -> Program:
 def _check_output(out: Path, sign: str) -> None:
     """Raise UsageError for an output that this command has not written for the same program."""
     check_folder(out)
+    if out.stem in sys.stdlib_module_names:
+        raise UsageError(
+            f"{out} has the name of a module of Python, which programs beside it could not import",
+            do="name another file with --out",
+        )
     if not out.exists():
         return
     first = b""
