@@ -221,6 +221,9 @@ def why_no_lanes(
                 )
                 do = f"gather it in a total, which a GlobalSync adds to the field{word}"
                 return f"{change} tau.{name}, a shared field", change.advice(do)
+            if not isinstance(declared.combine, str):
+                why = f"{change} tau.{name}, which `{declared.combine.__name__}` combines"
+                return why, ""
             if declared.kind == "delta" and _has_other_effects(kinds, declared.combine):
                 do = f"only gather it ({_GATHERED[declared.combine]}), and read it in a GlobalSync"
                 why = f"{change.udf} does more with the total tau.{name} than to gather it"

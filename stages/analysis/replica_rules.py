@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
-from tux.program.combining import MEANS
+from tux.program.combining import MEANS, Merge
 from tux.program.fields import Field
 from tux.stages.analysis.calls import VISITING, Call
 from tux.stages.kernel.bind import place
@@ -38,10 +38,12 @@ def may_be_cut(program: BaseProgram, vertex: str) -> bool:
     return not program.vertices[vertex].whole
 
 
-def _reading_place(kinds: dict[str, str], combine: str) -> str:
+def _reading_place(kinds: dict[str, str], combine: str | Merge) -> str:
     """Return ``file:line`` where a field is read other than to add to it in the way it is combined;
-    "" if it is not.
+    "" if it is not, or a function combines it, which must do as functions on rows do.
     """
+    if not isinstance(combine, str):
+        return ""
     read = ("read", *(kind for kind in ("add", "min", "max") if kind != _OWN.get(combine, "add")))
     return next((kinds[kind] for kind in read if kind in kinds), "")
 
@@ -53,7 +55,11 @@ def _refuse_reading_deltas(call: Call) -> None:
         for name, field in call.program.vertices[vertex].fields.items():
             kinds = call.effects.of(row, name)
             if field.kind == "delta" and (where := _reading_place(kinds, field.combine)):
-                own = "" if field.combine == "sum" else _rewording_advice(row, name, field.combine)
+                own = (
+                    ""
+                    if field.combine == "sum"
+                    else _rewording_advice(row, name, str(field.combine))
+                )
                 raise ProgramError(
                     f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in {call.place}: on "
                     "several workers it holds only what this worker has gathered",
@@ -177,7 +183,8 @@ def _changes(call: Call) -> list[tuple[str, str, str, str]]:
     out = []
     for row, of, fields in [*rows, ("tau", "tau", program.context.fields)]:
         for name, field in fields.items():
-            if field.kind not in ("delta", "shared") or field.combine != "sum":
+            adds_up = field.combine == "sum" or not isinstance(field.combine, str)
+            if field.kind not in ("delta", "shared") or not adds_up:
                 continue
             kinds = call.effects.of(row, name)
             where = next((kinds[k] for k in ("add", "write", "min", "max") if k in kinds), "")

@@ -273,13 +273,14 @@ def _type(field: Field, program: Program) -> str:
 def _kind(field: Field, of_tau: bool) -> str:
     """Return the word by which a field is declared, with its combination."""
     if field.combine in PAIRED:
-        return field.combine
+        return str(field.combine)
     if isinstance(field, Reduction):
         return "reduction"
     word = (
         "metric" if field.reported else "total" if of_tau and field.kind == "delta" else field.kind
     )
-    return word if field.combine == "sum" else f"{word}, combined by {field.combine}"
+    combine = getattr(field.combine, "__name__", field.combine)
+    return word if combine == "sum" else f"{word}, combined by {combine}"
 
 
 def _layout(field: Field) -> str:

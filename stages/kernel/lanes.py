@@ -67,6 +67,7 @@ def _gather(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
     if field.combine == "sum":
         array += copies.sum(axis=0, dtype=array.dtype)
         return
+    assert isinstance(field.combine, str)  # a function has no copies: `why_no_lanes`
     array[0] = fold_copies(field.combine, np.concatenate([array, copies]))
 
 

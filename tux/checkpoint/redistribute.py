@@ -32,8 +32,8 @@ from tux.checkpoint.model_copy import fields_to_copy
 from tux.checkpoint.snapshot import Counts, State, StateHead, other_program
 from tux.graph.share import Share
 from tux.program.base_program import along
-from tux.program.combining import COMBINE
 from tux.program.fields import Field
+from tux.program.merging import combine_values
 from tux.program.program import Program
 from tux.rows.table import RowTable
 
@@ -258,7 +258,7 @@ class Redistribution:
         shape = (self._sizes[name], *declared.lengths)
         out = np.full(shape, declared.identity, declared.dtype)
         for ids, values in (*self._masters(name, f), *self._trained_rows(name, f)):
-            out[ids] = COMBINE[declared.combine](out[ids], values)
+            out[ids] = combine_values(declared, out[ids], values)
         return out
 
     def _lists(self, at: str, name: str, rank: int) -> np.ndarray:
@@ -363,7 +363,7 @@ class Redistribution:
                 if field == f and (
                     kind == "totals" or name in (f"rows/tau/{f}", f"masters/tau/{f}")
                 ):
-                    total = COMBINE[declared.combine](total, array)
+                    total = combine_values(declared, total, array)
         return total
 
     # ---- numbers

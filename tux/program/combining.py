@@ -26,6 +26,11 @@ def _pair_combiner(
     return combine
 
 
+Merge = Callable[[Any, Any], Any]
+"""A function of the user that combines two values of a total: of two numbers it returns one; of two
+arrays it changes the first.
+"""
+
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "sum": np.add,
     "mean": np.add,

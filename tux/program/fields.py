@@ -17,13 +17,14 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from inspect import isfunction, signature
 from typing import Any
 
 import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import Initialiser, constant
-from tux.program.combining import COMBINES, MEANS, PAIRED
+from tux.program.combining import COMBINES, MEANS, PAIRED, Merge
 from tux.program.naming import place
 from tux.program.spec import check_init, check_initialiser, check_spec, holds
 
@@ -59,7 +60,7 @@ class Field:
     dtype: np.dtype
     shape: tuple[Dimension, ...]
     init: Init
-    combine: str = "sum"
+    combine: str | Merge = "sum"
     reported: bool = False  # one of the run's metrics
     kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
@@ -128,8 +129,11 @@ class Field:
     @property
     def identity(self) -> int | float:
         """The value that `combine` leaves unchanged: 0 for sums; the largest number of the dtype
-        for min, the smallest for max.
+        for min, the smallest for max; where a function combines, the initial value.
         """
+        if not isinstance(self.combine, str):
+            assert isinstance(self.init, Initialiser)
+            return self.init.a
         if self.combine in COMBINES["shared"]:
             return 0
         if self.dtype.kind == "b":
@@ -312,12 +316,45 @@ def data(*spec: Dimension, default: float | None = None, finite: bool = True) ->
     return replace(field, default=default, finite=finite)
 
 
-def total(*spec: Dimension, combine: str = "sum") -> Field:
+def total(*spec: Dimension, combine: str | Merge = "sum", init: int | float | None = None) -> Field:
     """Declare a `delta` of the context: accumulated by every worker's Exchange, combined by
     GlobalSync, then cleared. Default dtype f8.
+
+    `combine`: "sum", "min", "max", or a function of two values, the paper's Combine(tau_i, tau_j):
+    of two numbers it returns one; of two arrays it changes the first. The workers' values are
+    combined in their order, beginning with `init`, from which functions on rows begin too, and
+    which the function must leave unchanged: f(init, x) is x, and f(x, init) too.
     """
     dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
-    return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
+    spec = spec if dtype_given else ("f8", *spec)
+    if isinstance(combine, str):
+        if init is not None:
+            raise ProgramError(
+                f"a total combined by {combine} has init={init!r}",
+                do="leave it out: it begins with what the combination leaves unchanged",
+            )
+        return _field("delta", spec, None, combine)
+    return _merged_total(spec, combine, init)
+
+
+def _merged_total(spec: tuple[Dimension, ...], merge: Merge, init: Any) -> Field:
+    """Return a total that a function combines."""
+    parameters = list(signature(merge).parameters) if isfunction(merge) else []
+    if len(parameters) != 2:
+        raise ProgramError(
+            f"a total is combined by {merge!r}",
+            where=place(merge) if isfunction(merge) else "",
+            do='give "sum", "min", "max", or a function of two values: total(combine=f)',
+        )
+    if not isinstance(init, int | float | np.number) or init != init:
+        raise ProgramError(
+            f"a total combined by `{merge.__name__}` has init={init!r}",
+            where=place(merge),
+            do="give the number that it leaves unchanged: total(combine=f, init=0)",
+        )
+    field = _field("delta", spec, None, "sum")
+    check_init("total", field.dtype, init)
+    return replace(field, combine=merge, init=constant(float(init)))
 
 
 def argmax(*length: Dimension) -> Field:

@@ -160,7 +160,7 @@ class RowTable:
 
     def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
         """Return the specification of rows of these fields."""
-        combined = {f: d.combine for f, d in self.declared.items() if d.combine in PAIRED}
+        combined = {f: str(d.combine) for f, d in self.declared.items() if d.combine in PAIRED}
         pairs = tuple((f, combined[f]) for f in names if f in combined)
         return RowSpec(self.name, names, visible, pairs)
 
@@ -210,7 +210,9 @@ def _context(declared: dict[str, Field]) -> RowTable:
     """
     alike: dict[tuple[str, str, str], list[str]] = {}
     for name, d in declared.items():
-        alike.setdefault((d.kind, d.dtype.str, d.combine), []).append(name)
+        # a function combines one field at a time
+        combine = d.combine if isinstance(d.combine, str) else f"by a function: {name}"
+        alike.setdefault((d.kind, d.dtype.str, combine), []).append(name)
     arrays, joint = {}, {}
     for names in alike.values():
         sizes = {name: math.prod(declared[name].lengths) for name in names}

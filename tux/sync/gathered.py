@@ -17,7 +17,7 @@ import numpy as np
 
 from tux.clock.block import Block
 from tux.clock.steps import Rows, Step
-from tux.program.combining import COMBINE
+from tux.program.merging import combine_values
 from tux.rows.table import RowTable
 from tux.sync.mirrors import Mirrors
 
@@ -61,7 +61,7 @@ def bring_back(aside: StoredChanges) -> None:
     table, rows, mirrors = aside.of
     for name, gathered in aside.deltas.items():
         own = table.arrays[name]
-        own[rows] = COMBINE[table.declared[name].combine](own[rows], gathered)
+        own[rows] = combine_values(table.declared[name], own[rows], gathered)
     if mirrors:
         mirrors.bring_back(rows, aside.changes)
 

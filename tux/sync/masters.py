@@ -23,8 +23,9 @@ from tux.messages.encoding import (
     pack,
     unpack,
 )
-from tux.program.combining import COMBINE, MEANS, PAIRED
+from tux.program.combining import COMBINES, MEANS
 from tux.program.fields import Field
+from tux.program.merging import combine_values
 from tux.rows.table import RowTable, freeze
 from tux.sync.fields import DOWN, NO_ROWS, UP, flatten_rows, row_bytes
 from tux.sync.row_loops import add, add_deltas, compare_rows, copy_rows, mark_changed, read_rows
@@ -111,10 +112,10 @@ class Masters:
                     add(at, versions, self.version, sent.rows, sent.values)
                 elif field.combine == "sum":
                     add_deltas(at, sent.rows, sent.values)
-                elif field.combine in PAIRED:  # of the context's one row
-                    own[...] = COMBINE[field.combine](own, fill_elements(sent, own, field.identity))
+                elif field.combine not in COMBINES["delta"]:  # of the context's one row
+                    own[...] = combine_values(field, own, fill_elements(sent, own, field.identity))
                 else:
-                    at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
+                    at[sent.rows] = combine_values(field, at[sent.rows], sent.values)
         for name, (rows, change) in means.items():
             self.table.arrays[name][rows] += change
 

@@ -28,7 +28,7 @@ from tux.clock.steps import Fold, Pull, Sync
 from tux.messages.encoding import NEVER, Arrays, fill_elements, pack
 from tux.messages.message import BadMessage, Kind, Message, checking
 from tux.messages.payloads import Answer, Totals
-from tux.program.combining import COMBINE
+from tux.program.merging import combine_values
 from tux.rows.table import RowTable
 from tux.sync.fields import DOWN, UP
 from tux.sync.gathered import TotalsByClock
@@ -190,7 +190,7 @@ class Server(MasterTables):
         for (_, own, field), sent in zip(columns, totals.fields, strict=True):
             total = fill_elements(sent, own, field.identity)
             if field.kind == "delta":
-                total = COMBINE[field.combine](total, own)
+                total = combine_values(field, total, own)
             out.append((total, (total != field.identity).reshape(1, -1).view(np.uint8)))
         self.tau.clear_deltas()
         return pack(out)
