@@ -284,7 +284,9 @@ class Generate(CallingStage):
             whole = ranges(np.array([0]), np.array([count]))
             # a list is much work
             shared = even_items(0, count, np.arange(count + 1) * WEIGHT) if plan.threads else whole
-            kernel(Items(shared), rows, starts, *others)
+            profiled = partition.profile is not None
+            edges = sum(int(counts.sum()) for counts in others[4::2]) if profiled else 0
+            kernel(Items(shared, edges=edges), rows, starts, *others)
 
         return run, scope.uses(ID)
 

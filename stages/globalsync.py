@@ -106,7 +106,16 @@ class GlobalSync(CallingStage):
                 for function, arguments in zip(functions, bound, strict=True):
                     function(*arguments)
 
-        return run
+        if partition.profile is None:
+            return run
+        meter = partition.profile.meter(self.label, [each.__name__ for each in functions])
+
+        def run_measured() -> None:
+            with meter:
+                run()
+            meter.count()
+
+        return run_measured
 
     def _arguments(
         self, partition: Partition, tau: RowTable, f: Udf, read_only: set[str]

@@ -71,10 +71,16 @@ class ExchangeStep(Step):
             stream = key(self._partition.seed, "cells", self._partition.pass_number, span[0])
             across = self.walk.layout.across
             least = 0 if self._partition.cuts_few else EDGES_PER_ITEM
-            return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
+            parts = cells(*span, bounds, across, stream, columns=plan.columns, least=least)
+            return Items(*parts, edges=self._count_edges(span))
         if span not in self._ranges:
-            self._ranges[span] = Items(even_items(*span, bounds))
+            self._ranges[span] = Items(even_items(*span, bounds), edges=self._count_edges(span))
         return self._ranges[span]
+
+    def _count_edges(self, span: tuple[int, int]) -> int:
+        """Return the number of edges of the groups of a block."""
+        first, last = (at * self.walk.layout.across for at in span)
+        return int(self.walk.layout.bounds[last] - self.walk.layout.bounds[first])
 
     def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
         """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
@@ -82,20 +88,15 @@ class ExchangeStep(Step):
         row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
         items = ranges(bounds[tiles], bounds[tiles + 1])
         held = row if plan.rows else None, column if plan.columns else None
-        return Items(*with_tickets(items, *held), runs)
+        return Items(*with_tickets(items, *held), runs, of_edges=True)
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""
-        layout, items = self.walk.layout, self.items(block)
+        items = self.items(block)
         with self._partition.timing("compute"):
             self._kernel(items)
         if self.walk.edges is self._partition.graph.edges:
-            if self.walk.tiled:
-                count = items.size
-            else:
-                first, last = self.walk.groups(block)
-                count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]
-            self._partition.edges_visited += int(count)
+            self._partition.edges_visited += items.edges
 
 
 class FrontierStep(ExchangeStep):
@@ -117,5 +118,6 @@ class FrontierStep(ExchangeStep):
             edges = np.zeros(len(frontier) + 1, np.int64)
             np.cumsum(bounds[frontier + 1] - bounds[frontier], out=edges[1:])
             if len(frontier):
-                self._kernel(Items(even_items(0, len(frontier), edges)), frontier)
+                shared = even_items(0, len(frontier), edges)
+                self._kernel(Items(shared, edges=int(edges[-1])), frontier)
         self._partition.edges_visited += int(edges[-1])

@@ -5,7 +5,7 @@ less work than a call from Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,18 @@ from tux.base.random import key, permutation
 from tux.clock.block import Block
 from tux.clock.steps import Step
 from tux.engine.partition import Partition
+from tux.engine.profile import Meter
 from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch, Stage
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.plan import ThreadPlan, joint_claims
 from tux.stages.apply import Apply
 from tux.stages.blocks.walk import Walk
+from tux.stages.check.sample import SampledKernel
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import parameters
 from tux.stages.kernel.compile import InjectedGlobal
+from tux.stages.kernel.gauge import Touched
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import compile_kernel, indent_lines
 from tux.sync.row_sets import TouchedRows, row_set
@@ -102,6 +105,22 @@ EACH_BLOCK = (
 )
 
 
+def title_of(stages: Sequence[Stage]) -> str:
+    """Return the name of the kernel of all stages."""
+    return f"MiniBatch({', '.join(stage.label for stage in stages)})"
+
+
+class FusedVisits(NamedTuple):
+    """The edges and vertices that one stage visits in all blocks, what it touches there, and the
+    names of its functions.
+    """
+
+    edges: int
+    vertices: int
+    touched: Touched
+    functions: list[str]
+
+
 class FusedBlocks(Step):
     """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
     the loop of each stage, then, after an Apply, its deltas cleared. An Apply on the other end
@@ -127,6 +146,7 @@ class FusedBlocks(Step):
         )
         self._purposes: list[np.uint64] = []
         self._bound: list[tuple[Any, ...]] = []
+        self._visits: list[FusedVisits] = []
         role = batch.role
         self._claims = joint_claims(
             [
@@ -152,18 +172,42 @@ class FusedBlocks(Step):
             before += scope.before
             block += inside
             injected |= scope.injected
+            self._visits.append(self._visits_of(stage, scope, varying, inside))
             names += [*varying, f"{scope.prefix}key", *scope.arguments]
             self._purposes.append(scope.purpose)
             self._bound.append((tuple(varying.values()), tuple(scope.arguments.values())))
+        self._meter = self._make_meter(stages)
         self._kernel = compile_kernel(
             partition,
-            f"MiniBatch({', '.join(stage.label for stage in stages)})",
+            title_of(stages),
             names,
             (np.zeros(1, np.int64), *self._layout, *self._arguments(0)),
             [*before, *EACH_BLOCK, *indent_lines(indent_lines(block))],
             injected,
             partition.tables["tau"],
+            self._meter,
         )
+
+    def _make_meter(self, stages: Sequence[Stage]) -> Meter | None:
+        """Return the meter of the kernel, in a run with a profile."""
+        partition, visits = self._partition, self._visits
+        if partition.profile is None:
+            return None
+        why = one_thread_reason(partition.program, stages, self._batch.role)
+        udfs = [name for each in visits for name in each.functions]
+        held = sum(each.touched.held for each in visits)
+        return partition.profile.meter(title_of(stages), udfs, why, held)
+
+    def _visits_of(
+        self, stage: Stage, scope: Scope, varying: dict[str, Any], lines: list[str]
+    ) -> FusedVisits:
+        """Return how much a stage visits in all blocks, and what it touches there."""
+        edges, vertices = 0, int(self._batch.local_cuts[-1])
+        if isinstance(stage, Exchange):
+            edges = int(self.walks[-1].layout.bounds[vertices])
+        elif f"{scope.prefix}rows" in varying:
+            vertices = len(varying[f"{scope.prefix}rows"])
+        return FusedVisits(edges, vertices, scope.count_bytes(varying, lines), scope.functions)
 
     def _stage(
         self, partition: Partition, stage: Any, prefix: str
@@ -223,13 +267,26 @@ class FusedBlocks(Step):
             np.int64
         )
 
+    def _run(self, arguments: tuple[Any, ...]) -> None:
+        """Run the kernel, and measure it in a run with a profile."""
+        kernel, visits = self._kernel, self._visits
+        if isinstance(kernel, SampledKernel):
+            kernel = kernel.choose(arguments)
+        if self._meter is None:
+            kernel(*arguments)
+            return
+        with self._meter:
+            kernel(*arguments)
+        size = sum(each.touched.size(each.edges, each.vertices) for each in visits)
+        edges, vertices = (sum(counts) for counts in zip(*(v[:2] for v in visits), strict=True))
+        self._meter.count(edges, vertices, size)
+
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
         partition, cuts = self._partition, self._batch.local_cuts
         with partition.timing("compute"):
-            self._kernel(
-                self._shuffle_runs(), *self._layout, *self._arguments(partition.pass_number)
-            )
+            arguments = self._arguments(partition.pass_number)
+            self._run((self._shuffle_runs(), *self._layout, *arguments))
         partition.clock += len(cuts) - 2
         for walk in self.walks:
             partition.edges_visited += int(walk.layout.bounds[cuts[-1]])

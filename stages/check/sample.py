@@ -160,10 +160,11 @@ class SampledKernel:
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel, or the checked one if the call is suspicious."""
-        if self.is_wrong(arguments):
-            self.checked()(*arguments)
-        else:
-            self.run(*arguments)
+        self.choose(arguments)(*arguments)
+
+    def choose(self, arguments: Sequence[Any]) -> Kernel:
+        """Return the kernel that runs in a call: the checked one if the call is suspicious."""
+        return self.checked() if self.is_wrong(arguments) else self.run
 
     def run(self, *arguments: Any) -> None:
         """Run the kernel, whose call has been looked at."""

@@ -40,6 +40,7 @@ from tux.stages.check.sites import Sites
 from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint, global_loads
+from tux.stages.kernel.line_table import LINES
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -103,9 +104,11 @@ def build(
     jit: bool,
     check: bool = False,
     single: bool = False,
+    lines: bool = False,
 ) -> Kernel:
     """Return the function `kernel` that `source` defines, ready to be called with arguments of the
-    types of `args`. `single`: the program's precision is float32.
+    types of `args`. `single`: the program's precision is float32. `lines`: the machine code comes
+    with a table of its source lines, and is not kept.
 
     Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
@@ -113,7 +116,8 @@ def build(
     """
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        kernel = _build_kernel(source, injected, args, None, jit=jit, single=single)
+        how = {"jit": jit, "single": single, "lines": lines}
+        kernel = _build_kernel(source, injected, args, None, **how)
         return kernel if jit else _with_program_errors(kernel, udfs)
     sites = Sites(signed=has_unsigned(args), single=single)
     try:
@@ -150,6 +154,7 @@ def _build_kernel(
     *,
     jit: bool,
     single: bool,
+    lines: bool = False,
 ) -> Kernel:
     """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
     Find it in this process or in the cache folder if it was compiled before.
@@ -159,8 +164,11 @@ def _build_kernel(
     meanings = [i.spec[1] for i in injected.values() if i.kind == "parameters"]
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
-    scope = _scope(injected, sites, _NAMED, jit=jit, unsigned=unsigned, single=single)
+    how = {"jit": jit, "unsigned": unsigned, "single": single, "lines": lines}
+    scope = _scope(injected, sites, _NAMED, **how)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
+    if lines:
+        parts.append(sorted(LINES))
     if unsigned:
         parts.append(inspect.getsource(signed))
     if single:
@@ -173,7 +181,10 @@ def _build_kernel(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
+    if lines:
+        dispatcher = numba.njit(**OPTIONS, **LINES)(kernel)
+    else:
+        dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
     try:
         with cache_errors():
             dispatcher.compile(signature)
@@ -224,11 +235,13 @@ def _scope(
     jit: bool,
     unsigned: bool = False,
     single: bool = False,
+    lines: bool = False,
 ) -> dict[str, Any]:
     """Return the globals of a kernel's module; `named` are the functions that rewritten UDFs call.
-    `unsigned`: whether there are unsigned numbers; `single`: of the program's precision.
+    `unsigned`: whether there are unsigned numbers; `single`: of the program's precision; `lines`:
+    with a table of source lines.
     """
-    copies = Copies(sites, named, jit=jit, unsigned=unsigned, single=single)
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned, single=single, lines=lines)
     scope: dict[str, Any] = {
         n: copies.of(i.spec[0]) for n, i in injected.items() if i.kind == "udf"
     }
@@ -258,11 +271,13 @@ class Copies:
         jit: bool,
         unsigned: bool = False,
         single: bool = False,
+        lines: bool = False,
     ) -> None:
         self.sites, self.named, self.jit = sites, named, jit
         self.unsigned, self.single = unsigned, single
         # for sources that are not to be had
         self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
+        self.options = self.options | (LINES if lines else {})
         self._made: dict[Any, Any] = {}
 
     def of(self, udf: Any) -> Any:

@@ -90,6 +90,7 @@ class EdgeLoops:
         edges.
         """
         call = self.scope.call(f, self._edge(), self._edge_ids)
+        self.scope.along |= {*self._edge()}
         return self._kernel({}, ["for e in range(lo, hi):", *indent_lines(call)])
 
     def over_rows(self, lines: list[str]) -> Loop:
@@ -125,6 +126,7 @@ class EdgeLoops:
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
         span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
         along = self.scope.call(f, self._edge(), self._edge_ids)
+        self.scope.along |= {*self._edge()} - {self.role}
         loop += [f"for e in {span}:", *indent_lines(along)]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
         return ["for v in range(lo, hi):", *indent_lines(loop)]

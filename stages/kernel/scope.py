@@ -22,6 +22,7 @@ from tux.stages.analysis.random_sources import refuse_unseeded
 from tux.stages.analysis.texts import refuse_texts
 from tux.stages.kernel.bind import Udf, call, parameters, place
 from tux.stages.kernel.compile import InjectedGlobal
+from tux.stages.kernel.gauge import KernelGauge, Row, Touched, arrays_read, touched_by
 from tux.stages.kernel.lanes import Lanes
 from tux.stages.kernel.shared_kernel import SharedKernel
 from tux.stages.kernel.thread_loop import compile_kernel, thread_loop
@@ -62,6 +63,9 @@ class Scope:
         self.before: list[str] = []
         self.inside: list[str] = []  # for each item
         self.scratch: set[str] = set()  # arguments of which each thread has its own
+        self.rows: dict[str, Row] = {}  # that UDFs get, by their names
+        self.along: set[str] = set()  # the names of those that are visited once an edge
+        self.each = 1  # rows that are visited for each vertex
         self.by_position = False  # True: UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
         self.values = partition.parameters
@@ -81,7 +85,10 @@ class Scope:
         the table.
         """
         name = f"{self.prefix}{called or table.name}"
-        spec, self.arguments[f"{name}_arrays"] = self._visible_fields(table, called)
+        spec, arrays = self._visible_fields(table, called)
+        self.arguments[f"{name}_arrays"] = arrays
+        if kind == "row":
+            self.rows[called or table.name] = spec, arrays
         self.injected[f"{name}_{kind}"] = InjectedGlobal(kind, (spec,))
         return f"{name}_arrays"
 
@@ -94,7 +101,7 @@ class Scope:
         is no constant, as the kernel would be compiled anew for another number.
         """
         name = f"{self.prefix}{field}_entries"
-        self.arguments[name] = table.arrays[field].shape[1]
+        self.arguments[name] = self.each = table.arrays[field].shape[1]
         return name
 
     def edges(self, edges: RowTable, role: str, other: RowTable, span: str) -> str:
@@ -103,6 +110,7 @@ class Scope:
         """
         of_edge, of_other = self._visible_fields(edges, "")[0], self._visible_fields(other, role)[0]
         self.injected[f"{self.prefix}edges_of"] = InjectedGlobal("edges", (of_edge, role, of_other))
+        self.along |= {edges.name, role}
         arrays = f"{self.table(edges)}, {self.table(other, role)}"
         return f"{self.prefix}edges_of({arrays}, {span})"
 
@@ -111,7 +119,9 @@ class Scope:
         arrays of the other end.
         """
         none = RowSpec("generated", (), "none")
-        rows_of = other.visible_fields(self.access, ids=self.uses(ID))[0]
+        rows_of, arrays = other.visible_fields(self.access, ids=self.uses(ID))
+        self.rows[other.name] = rows_of, arrays
+        self.along.add(other.name)
         self.injected[f"{self.prefix}edges_of"] = InjectedGlobal(
             "edges", (none, other.name, rows_of)
         )
@@ -216,12 +226,35 @@ class Scope:
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [*self.before, *thread_loop([*self.inside, *loop])]
+        gauge = self._gauge(self.count_bytes(varying, loop))
         built = compile_kernel(
-            self.partition, self.stage, names, examples, body, self.injected, self.tau
+            self.partition,
+            self.stage,
+            names,
+            examples,
+            body,
+            self.injected,
+            self.tau,
+            gauge.meter if gauge else None,
         )
-        return SharedKernel(
-            self.partition, built, self.purpose, self.plan, self.arguments, self.scratch, own
-        )
+        arguments = self.arguments, self.scratch, own
+        return SharedKernel(self.partition, built, self.purpose, self.plan, *arguments, gauge)
+
+    def count_bytes(self, varying: dict[str, Any], loop: list[str]) -> Touched:
+        """Count the bytes that the lines `loop` and the functions that they call touch."""
+        return touched_by(self.rows, self.along, self.each, arrays_read(varying, loop))
+
+    @property
+    def functions(self) -> list[str]:
+        """The names of the functions that the kernel calls."""
+        return [each.spec[0].__name__ for each in self.injected.values() if each.kind == "udf"]
+
+    def _gauge(self, touched: Touched) -> KernelGauge | None:
+        """Return the gauge of the kernel, in a run with a profile."""
+        if (profile := self.partition.profile) is None:
+            return None
+        why = "" if self.plan.threads else self.plan.why
+        return KernelGauge(profile.meter(self.stage, self.functions, why, touched.held), touched)
 
     def _context(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the names and arrays of the context's fields that the kernel gets."""

@@ -12,6 +12,7 @@ import numpy as np
 from tux.rows.turns import FAILED, STRIDE, new_turns
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.check.sample import SampledKernel
+from tux.stages.kernel.gauge import KernelGauge
 from tux.stages.kernel.lanes import Lanes
 from tux.stages.kernel.tickets import Items
 
@@ -27,7 +28,7 @@ class SharedKernel:
     number of threads.
 
     `arguments` are bound by name; of those in `scratch` each thread has its own. `lanes`: of the
-    context, if it is an argument.
+    context, if it is an argument. `gauge`: measures its calls, in a run with a profile.
     """
 
     def __init__(
@@ -39,7 +40,9 @@ class SharedKernel:
         arguments: Mapping[str, Any],
         scratch: set[str],
         lanes: Lanes | None,
+        gauge: KernelGauge | None = None,
     ) -> None:
+        self._gauge = gauge
         self._partition, self._built, self._purpose, self._plan = partition, built, purpose, plan
         self._arguments, self._scratch = dict(arguments), scratch
         self._lanes = lanes if lanes is not None and lanes.has_copies else None
@@ -54,6 +57,8 @@ class SharedKernel:
         key = self._purpose ^ np.uint64(number | salt << 32)
         for piece in items.pieces(self._plan.refreshes, 2 * self._plan.lanes):
             self._run(piece, varying, key)
+        if self._gauge is not None:
+            self._gauge.count(items)
 
     def _run(self, items: Items, varying: tuple[Any, ...], key: np.uint64) -> None:
         lanes = self._lanes if self._plan.lanes and len(items.array) > 1 else None
@@ -68,18 +73,26 @@ class SharedKernel:
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
         call = partial(self._call, kernel, shared, lanes is not None)
         start = time.perf_counter()
-        if threads > 1:
-
-            def stop() -> None:
-                turns[FAILED * STRIDE] = 1
-
-            self._partition.threads.run(call, stop)
+        if self._gauge is not None:
+            with self._gauge.meter:
+                self._run_on(threads, call, turns)
         else:
-            call(0)
+            self._run_on(threads, call, turns)
         if size:
             self._rate = (time.perf_counter() - start) * threads / size
         if lanes is not None:
             lanes.fold()
+
+    def _run_on(self, threads: int, call: Callable[[int], None], turns: np.ndarray) -> None:
+        """Run a call on one thread, or on all."""
+        if threads == 1:
+            call(0)
+            return
+
+        def stop() -> None:
+            turns[FAILED * STRIDE] = 1
+
+        self._partition.threads.run(call, stop)
 
     def _thread_count(self, size: int, runs: int) -> int:
         """Return how many threads share so many edges or rows. This decides times, not results."""

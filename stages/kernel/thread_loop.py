@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tux.base.line_tracer import LineTracer
 from tux.engine.partition import Partition
+from tux.engine.profile import Meter
 from tux.rows.table import RowTable
 from tux.rows.turns import HI, LO
 from tux.stages.check.sample import SampledKernel
 from tux.stages.check.stage_indices import StageIndices
 from tux.stages.kernel.arithmetic import PRECISION
 from tux.stages.kernel.compile import InjectedGlobal, Kernel, build
+from tux.stages.kernel.line_shares import line_shares, traced_shares
 
 
 def thread_loop(lines: Sequence[str]) -> list[str]:
@@ -49,15 +52,23 @@ def compile_kernel(
     lines: Sequence[str],
     injected: dict[str, InjectedGlobal],
     tau: RowTable,
+    meter: Meter | None = None,
 ) -> Kernel | SampledKernel:
     """Compile ``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the
-    context that its UDFs see.
+    context that its UDFs see. `meter`: it measures the kernel, and gets a function that tells where
+    its time goes.
     """
     body = "\n".join(f"    {line}" for line in lines)
     how = {"single": partition.program.precision == PRECISION}
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
     with partition.timing("compile"):
         kernel = build(source, injected, examples, jit=partition.jit, check=partition.check, **how)
+    if meter is not None and not partition.check:
+        again = partial(build, source, injected, examples, jit=True, lines=True, **how)
+        meter.lines = partial(line_shares, kernel, again) if partition.jit else traced_shares
+        if isinstance(meter.sampler, LineTracer):
+            udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
+            meter.sampler.files |= {udf.__code__.co_filename for udf in udfs}
     if partition.check or not partition.jit:
         return kernel
     checked = partial(build, source, injected, examples, jit=True, check=True, **how)

@@ -130,15 +130,25 @@ def cells(
 
 class Items:
     """A list of items (n, WIDTH), how many tickets they hold, and the boundaries (runs + 1,) of the
-    runs that threads take; None if each item is one. Many lists are run in every pass, so what is
+    runs that threads take; None if each item is one. `edges`: the number of edges that are visited;
+    items are ranges `of_edges` themselves, or of rows. Many lists are run in every pass, so what is
     known of one is kept.
     """
 
-    def __init__(self, array: np.ndarray, tickets: int = 0, runs: np.ndarray | None = None) -> None:
-        self.array, self.tickets = array, tickets
+    def __init__(
+        self,
+        array: np.ndarray,
+        tickets: int = 0,
+        runs: np.ndarray | None = None,
+        *,
+        edges: int = 0,
+        of_edges: bool = False,
+    ) -> None:
+        self.array, self.tickets, self.of_edges = array, tickets, of_edges
         self.runs = np.arange(len(array) + 1) if runs is None else runs
         self.size = int((array[:, HI] - array[:, LO]).sum())
         """Edges, or rows, of all items."""
+        self.edges = self.size if of_edges else edges
         self._pieces: dict[tuple[int, int], list[Items]] = {}
 
     def pieces(self, most: int, least: int) -> list[Items]:

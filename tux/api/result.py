@@ -27,6 +27,7 @@ from tux.program.returns import check_exports
 from tux.run_folder.folder import RESULTS
 from tux.run_folder.folder import RunRecord as Record
 from tux.run_folder.saving import save
+from tux.runs.profiling import RunProfile
 
 TOPICS = "topics"
 """The format of `exports` that has the words of each topic."""
@@ -38,7 +39,8 @@ class Run:
     `app` and `program` name its program, `history` has a row for each epoch, and `vertices` the
     model: ``run.vertices["user"]["f"]``. `context` has the fields of tau, `results` those of
     run.json, `tables` those of the program's report, and `sizes` those of the data. `folder` is the
-    run's folder on disk, None if it has none. `interrupted` is True after Ctrl-C: then the model is
+    run's folder on disk, None if it has none. `profile`: the work of each stage, if the run was
+    made with ``profile=True``. `interrupted` is True after Ctrl-C: then the model is
     the one so far.
 
     A run is made of arrays and can be pickled.
@@ -62,6 +64,7 @@ class Run:
         self.context = NamedItems(model.get("tau", {}), "field of tau")
         self.tables = NamedItems({name: Table(each) for name, each in tables.items()}, "table")
         self.folder = folder
+        self.profile: RunProfile | None = None
 
     # ---- the program and its record
 

@@ -110,7 +110,9 @@ def run_from_result(result: session.Result, out: str | os.PathLike[str] | None =
     program, model = worker.program, dict(columns_of(worker, record.id_types))
     worker.release()
     folder = None if out is None else Path(out)
-    return Run(record, program, result.records, model, result.tables, folder)
+    run = Run(record, program, result.records, model, result.tables, folder)
+    run.profile = result.profile
+    return run
 
 
 def _check_file(program: Program, options: RunOptions) -> None:

@@ -54,8 +54,11 @@ def run(
     Raises the errors of `tux.backends.driver.Driver.run`, and DataError for rows that cannot be
     computed.
     """
+    options = options or RunOptions()
+    if options.profile:
+        raise UsageError("--profile measures one machine", do="leave out --on, or --profile")
     backend = find_backend(on) if isinstance(on, str) else on
-    what = remote_run(program, data, test, options or RunOptions(), machines, backend, json=json)
+    what = remote_run(program, data, test, options, machines, backend, json=json)
     return Driver(backend, what, say, warn).run()
 
 

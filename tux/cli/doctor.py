@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tux.base.cache import cache_folder
+from tux.base.memory_speed import copy_speed
 from tux.base.parallel import cores
 
 PACKAGES = ("tux", "numpy", "numba", "llvmlite", "pyarrow", "msgspec", "networkx", "rich")
@@ -36,6 +37,7 @@ def examine() -> tuple[dict[str, str], bool]:
         "processor": _processor(),
         "cores": str(cores()),
         "memory": _memory(),
+        "memory speed": f"{copy_speed(cores()) / 1e9:.1f} GB/s, by copying with all cores",
         "cache folder": (
             f"{folder}, {len(kept):,} files, {sum(kept) / 1e6:.1f} MB, "
             f"{'' if os.access(folder, os.W_OK) else 'not '}writable"

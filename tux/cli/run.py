@@ -263,7 +263,8 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
     if result.worker is None:
         return
     if args.json:
-        return _json_lines().end(result.results)
+        told = {"profile": [row._asdict() for row in result.profile.rows]} if result.profile else {}
+        return _json_lines().end(result.results | told)
     from tux.cli.info import model_epoch, scores
     from tux.inputs.sizes import bad_rows_note
 
@@ -276,6 +277,10 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
             )
     for name, value in scores(result.results).items():
         show.say(f"{name} {value}")
+    if result.profile:
+        from tux.cli.profile import print_profile
+
+        print_profile(result.profile)
     if "best" in result.results:
         show.say(f"the model is that of {model_epoch(result.results)}")
     end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"

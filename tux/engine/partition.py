@@ -17,6 +17,7 @@ from tux.arrays.ragged import Piece
 from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.steps import Sync
+from tux.engine.profile import Profile, find_sampler
 from tux.engine.spans import Spans
 from tux.engine.threads import Threads
 from tux.engine.transport import NOBODY, Transport
@@ -52,6 +53,7 @@ class Partition:
         workers: int = 1,
         threads: int = 1,
         racing: bool = False,
+        profile: bool = False,
         cuts_few: bool = False,
         transport: Transport = NOBODY,
     ) -> None:
@@ -63,6 +65,7 @@ class Partition:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
         self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
+        self.profile = Profile(find_sampler(jit=jit, check=check)) if profile else None
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`

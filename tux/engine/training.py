@@ -22,6 +22,7 @@ from tux.engine.checks import (
 )
 from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.eval_rows import fetch_eval_rows
+from tux.engine.profile import WorkerProfile
 from tux.engine.records import costs
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
@@ -95,7 +96,8 @@ class Training:
         every = [*setup, *stages, *evaluate]
         refuse_dependence(program, [*setup, *stages], evaluate)
         self._setup, self._stages, self._evaluate = (
-            worker.prepare(each) for each in (setup, stages, evaluate)
+            worker.prepare(each, name)
+            for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
         )
         refuse_lost_deltas(worker, every)
         refuse_lost_changes(worker, every)
@@ -296,6 +298,13 @@ class Training:
             if file
             else None
         )
+
+    def profile(self, *, lines: bool = True) -> WorkerProfile | None:
+        """End the profile of a run, if it has one; return it, with the `lines` of its slowest
+        kernel.
+        """
+        profile, worker = self.worker.profile, self.worker
+        return profile.end(self.seconds, worker.seconds, lines=lines) if profile else None
 
     def _keep_last(self, seconds: float) -> None:
         """Note the seconds of an epoch; after a long one copy the model, if that is wanted."""

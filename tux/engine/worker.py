@@ -34,10 +34,12 @@ class Worker(Partition):
         self.timeline = Timeline(self)
         fill_rows(self)
 
-    def prepare(self, stages: Sequence[Stage]) -> list[Step]:
-        """Lay out the edges and compile the kernels that `stages` need; return the steps that
-        `execute` takes.
+    def prepare(self, stages: Sequence[Stage], method: str = "") -> list[Step]:
+        """Lay out the edges and compile the kernels that `stages` need, those of the program's
+        `method`; return the steps that `execute` takes.
         """
+        if self.profile:
+            self.profile.method = method
         return [stage.step(self) for stage in stages]
 
     def run(self, steps: Sequence[Step], slack: int | None = None) -> None:

@@ -86,7 +86,8 @@ class RunOptions(Reading):
     many as the program says; 0: the model is the initial state, after the set-up stages. Every
     `every`-th epoch is evaluated; with `patience` the run stops after so many evaluations without a
     better monitored metric. With `check`, an index out of bounds and NaN that replaces a number, in
-    any vertex function, end the run; without `jit`, vertex functions run as plain Python.
+    any vertex function, end the run; without `jit`, vertex functions run as plain Python. With
+    `profile`, the work of each stage is measured (`tux.engine.profile`).
 
     `workers` on this machine, None: 1, or as many as a partitioned folder has parts. Each computes
     with `threads`, None: the machine's cores divided by its workers; results do not depend on them.
@@ -234,6 +235,14 @@ class RunOptions(Reading):
         of_job=True,
         default=False,
     )
+    profile: bool = option(
+        SWITCH,
+        "tell at the end how long each stage took, and each line of the slowest function; on one "
+        "machine",
+        section="other",
+        of_job=True,
+        default=False,
+    )
     place: Place | None = option(_PLACE, recorded=False)
     keeps_interrupted: bool = option(SWITCH, default=False, recorded=False)
     command: Sequence[str] = option(_COMMAND, default=(), recorded=False)
@@ -275,6 +284,11 @@ class RunOptions(Reading):
             raise UsageError(
                 f"{type(program).__name__} has no stage that may race, so --racing means nothing",
                 do="leave it out: threads share the work without it",
+            )
+        if self.profile and self.place is not None and self.place.machines > 1:
+            raise UsageError(
+                "--profile on several machines, whose memory and cores may differ",
+                do="leave it out, or profile a run on one machine: --nnodes 1",
             )
         if self.judge_top:
             product_of(program)

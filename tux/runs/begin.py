@@ -199,6 +199,7 @@ def lay_out(run: RunContext, scratch: Any) -> Training:
             check=options.check,
             threads=run.plan.threads,
             racing=options.racing,
+            profile=options.profile,
         )
         worker.scratch = scratch
         phases.watch.phase("compile")

@@ -56,6 +56,7 @@ from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
 from tux.runs.keeping import LocalMarks
 from tux.runs.other_workers import move_to_workers
+from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
 from tux.runs.train import train_and_finish
@@ -71,7 +72,7 @@ BY_HAND = "tux run --resume"
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in
     run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
-    the `record` that run.json holds.
+    the `record` that run.json holds; the `profile`, if it was asked for.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -83,6 +84,7 @@ class Result:
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
     record: RunRecord | None = None
+    profile: RunProfile | None = None
 
     @property
     def id_types(self) -> dict[str, str]:
@@ -175,6 +177,7 @@ def _run(
         del run.inputs  # the graph holds the edges in its own order
         with _advise_to_go_on(run):
             tables = train_and_finish(run)
+            profile = profile_of(run.training, run.plan)
     record = run.record
     return Result(
         run.training.worker,
@@ -184,6 +187,7 @@ def _run(
         tables,
         record.sizes,
         record,
+        profile,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from tux.checkpoint.spool import SpooledLists
+from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
@@ -40,6 +41,9 @@ class Trainer(Protocol):
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
         """Yield the epochs' records; then the worker has the model."""
+
+    def profile(self) -> WorkerProfile | None:
+        """Return the profile of the work that was done, if the run has one."""
 
     def edges(self) -> Pieces:
         """Return the training edges."""

@@ -32,6 +32,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     seed: int
     slack: int
     racing: bool = False
+    profile: bool = False
     jit: bool
     check: bool
     epochs: int
@@ -96,6 +97,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
             "slack": self.slack,
             "threads": self.threads,
             "racing": self.racing,
+            "profile": self.profile and most is None,
         }
         worker = Worker(
             program,

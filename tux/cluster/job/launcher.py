@@ -49,6 +49,7 @@ from tux.cluster.transport.control import (
     epoch_of,
 )
 from tux.engine.model import ModelReceiver
+from tux.engine.profile import WorkerProfile, merge_profiles
 from tux.engine.records import merge_records
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
@@ -85,6 +86,7 @@ class Launcher(Leader):
         self.worker, self._model = worker, ModelReceiver(worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self.has_model = True
+        self._profiles: dict[int, WorkerProfile] = {}  # by worker
         self._asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
         self._sampled: Callable[[int, Sample], None] = lambda rank, sample: None
@@ -194,12 +196,18 @@ class Launcher(Leader):
                         until = self._ending.at(message.source, epoch)
                     if until is not None:
                         self._tell_all(Until(until))
-                case TrainingEnd(seconds, best_epoch, ended_early):
+                case TrainingEnd(seconds, best_epoch, ended_early, profile):
+                    if profile is not None:
+                        self._profiles[message.source] = profile
                     self.ended_early |= ended_early
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
+
+    def profile(self) -> WorkerProfile | None:
+        """Return the profile of all workers in one, if the run has one."""
+        return merge_profiles([each for _, each in sorted(self._profiles.items())])
 
     def _keep(
         self, message: Message, control: MarkPassed | MarkReached | StateKept | StateNotKept

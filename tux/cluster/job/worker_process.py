@@ -177,7 +177,8 @@ class Peer(Member, Transport):
             self.say(Record(record))
         if self.marks:
             self.marks.finish()
-        self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early))
+        profile = training.profile(lines=self.rank == 0)
+        self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early, profile))
         self._send_lists(worker)
         for message in model_messages(worker, self.launcher):
             thread.send(message)

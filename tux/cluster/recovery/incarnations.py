@@ -24,6 +24,7 @@ from tux.cluster.job.job import Job
 from tux.cluster.job.launcher import Launcher
 from tux.cluster.recovery.restarts import Recovery, Restarts, Start, is_loss
 from tux.cluster.rendezvous.answering import Answers
+from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
@@ -120,6 +121,10 @@ class Incarnations:
                 self._replace(error)
             self._start()
             self._phase(f"epoch {self._from.epochs + 1}")
+
+    def profile(self) -> WorkerProfile | None:
+        """Return the profile of all workers in one, if the run has one."""
+        return self._launcher.profile()
 
     def lists(self) -> SpooledLists | None:
         """Return the lists that no stage uses."""

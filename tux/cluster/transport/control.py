@@ -14,6 +14,7 @@ from tux.base import errors
 from tux.base.errors import TuxError
 from tux.checkpoint.shard import Digest
 from tux.checkpoint.snapshot import StateHead
+from tux.engine.profile import WorkerProfile
 from tux.engine.records import COSTS
 from tux.engine.timeline import Sample
 from tux.messages.message import BadMessage, Kind, Message
@@ -96,12 +97,13 @@ class WorkSample(msgspec.Struct, tag="worked", frozen=True):
 
 class TrainingEnd(msgspec.Struct, tag="trained", frozen=True):
     """A worker to the launcher: it has run its last epoch, which the user may have chosen. Its
-    share of the model follows.
+    share of the model follows. `profile`: that of its work, if the run has one.
     """
 
     seconds: float
     best_epoch: int
     ended_early: bool
+    profile: WorkerProfile | None = None
 
 
 class Pass(msgspec.Struct, tag="pass", frozen=True):
