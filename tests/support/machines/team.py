@@ -99,12 +99,13 @@ class Team:
         jit=False,
         check=False,
         threads=1,
+        profile=False,
     ):
         cut_of = cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
         parts = add_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
-        options["threads"] = threads
+        options |= {"threads": threads, "profile": profile}
         self.workers = [
             Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
