@@ -1,4 +1,4 @@
-"""The tracer of plain Python: the line that takes most, what it calls, and when nothing is traced."""
+"""The tracer of plain Python: the line that takes most, what it calls, and an end of tracing."""
 
 import sys
 

@@ -35,8 +35,8 @@ def compile_sums(**more):
 
 
 def line_of(text):
-    """Return the ``file:line`` in which a text of `sums` stands. The table names no folder, as it is
-    that of what was compiled: of a kernel, the folder of the cache.
+    """Return the ``file:line`` in which a text of `sums` stands. Of a file in the folder of what is
+    compiled the table has the name alone; of a kernel, this is the folder of the cache.
     """
     with open(__file__, encoding="utf-8") as file:
         number = next(at for at, line in enumerate(file, 1) if text in line)
