@@ -44,7 +44,7 @@ def line_of(text):
 
 
 @pytest.fixture(scope="module")
-def compiled():
+def loop():
     return compile_sums()
 
 
@@ -65,47 +65,47 @@ def test_a_table_has_the_lines_of_the_function(table):
 
 
 @needs_sampling
-def test_the_code_is_the_same_without_the_table(compiled, table):
-    start = _address_of(compiled)
+def test_the_code_is_the_same_without_the_table(loop, table):
+    start = _address_of(loop)
     assert table.is_same_code(lambda at, size: ctypes.string_at(start + at, size))
     assert not table.is_same_code(lambda at, size: bytes(size))
 
 
 @needs_sampling
-def test_the_line_in_a_loop_comes_first(compiled):
+def test_the_line_in_a_loop_comes_first(loop):
     sampler, found, values, out = InstructionSamples(), {}, np.ones(500), np.zeros(3)
     try:
         while sum(found.values()) < 50:
             sampler.start()
-            compiled(values, out)
+            loop(values, out)
             for address, count in sampler.stop().items():
                 found[address] = found.get(address, 0) + count
     finally:
         sampler.close()
-    lines, how = line_shares(compiled, lambda: compile_sums(**LINES), found)
+    lines, how = line_shares(loop, lambda: compile_sums(**LINES), found)
     assert sum(line.share for line in lines) == pytest.approx(1)
     assert "samples of the compiled code" in how
     assert lines[0].place in (line_of("for i in range(len"), line_of("out[1] += np"))
 
 
 @needs_sampling
-def test_addresses_outside_of_the_kernel_are_told_together(compiled):
-    start = _address_of(compiled)
-    lines, _ = line_shares(compiled, lambda: compile_sums(**LINES), {start: 1, 1: 2, start - 9: 1})
+def test_addresses_outside_of_the_kernel_are_told_together(loop):
+    start = _address_of(loop)
+    lines, _ = line_shares(loop, lambda: compile_sums(**LINES), {start: 1, 1: 2, start - 9: 1})
     assert lines[0].place.startswith("outside of the kernel") and lines[0].share == 0.75
 
 
-def test_without_samples_or_with_other_code_nothing_is_told(compiled):
-    assert line_shares(compiled, compile_sums, {})[0] == []
-    lines, how = line_shares(compiled, compile_sums, {1: 1})  # without a table
+def test_without_samples_or_with_other_code_nothing_is_told(loop):
+    assert line_shares(loop, compile_sums, {})[0] == []
+    lines, how = line_shares(loop, compile_sums, {1: 1})  # without a table
     assert lines == [] and "its code is another" in how
 
 
-def test_a_kernel_that_cannot_be_compiled_again_has_no_lines(compiled):
+def test_a_kernel_that_cannot_be_compiled_again_has_no_lines(loop):
     def fails():
         raise TuxError("no room")
 
-    assert line_shares(compiled, fails, {1: 1})[0] == []
+    assert line_shares(loop, fails, {1: 1})[0] == []
 
 
 @needs_sampling

@@ -158,7 +158,7 @@ def bound_of(work: StageWork, of_memory: float, threads: int, workers: int) -> t
     if seconds < SHORT_CALL_SECONDS:
         return (
             "short calls",
-            f"a call takes {1e6 * seconds:.0f} us, much of which is the call itself",
+            f"a call takes {1e6 * seconds:.0f} us, and about as long to be made",
         )
     if work.held <= LAST_LEVEL_BYTES * workers:
         return "in caches", "its rows fit the caches: arithmetic, or steps that wait for each other"
