@@ -1,7 +1,7 @@
 """Samples of the instruction that the main thread runs, taken by a timer.
 
 Compiled functions do not tell which of their lines they run. A signal interrupts the main thread
-every quarter of a millisecond, and a compiled handler notes the address of the instruction that it
+each millisecond, and a compiled handler notes the address of the instruction that it
 has interrupted. The timer runs only between `start` and `stop`, around one call of a compiled
 function; it first fires after a random time, so that calls shorter than this are sampled too.
 """
@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-INTERVAL_SECONDS = 2.5e-4
+INTERVAL_SECONDS = 1e-3  # each interrupt takes some 10 us
 
 ROOM = 1 << 20
 """Samples of one call that are kept."""

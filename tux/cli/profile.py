@@ -42,7 +42,8 @@ def print_profile(profile: RunProfile) -> None:
     if profile.workers > 1:
         parts += [f"{profile.waited:.3f} s of waiting", f"{profile.sent:.3f} s of sending"]
     show.say(f"training took {profile.seconds:.3f} s, with {', '.join(parts)}")
-    show.say(f"lines of {profile.slowest}, the slowest: {profile.how}")
+    if profile.slowest:
+        show.say(f"lines of {profile.slowest}, the slowest: {profile.how}")
     for line in profile.lines:
         place = line.place.removeprefix(f"{Path.cwd()}{os.sep}")
         show.say(f"  {line.share:6.1%}  {place}  {line.text}".rstrip())

@@ -10,8 +10,7 @@ from tux.base.memory_speed import copy_speed
 from tux.base.parallel import cores
 from tux.engine.profile import LineShare, StageWork, WorkerProfile
 from tux.graph.layout import LAST_LEVEL_BYTES
-from tux.options.options import RunPlan
-from tux.runs.trainer import Trainer
+from tux.runs.context import RunContext
 
 NEAR_MEMORY = 0.6
 """Share of the speed of memory from which on a stage is near it."""
@@ -75,11 +74,14 @@ class RunProfile(NamedTuple):
         return max(0.0, self.seconds - inside - self.waited - self.sent)
 
 
-def profile_of(training: Trainer, plan: RunPlan) -> RunProfile | None:
+def profile_of(run: RunContext) -> RunProfile | None:
     """Return the profile of a run that is over, if it was to have one. The speed of memory is
     measured now, with as many threads as have computed.
     """
-    measured = training.profile()
+    if not run.options.profile:
+        return None
+    run.watch.phase("profile")  # a kernel may be compiled again
+    measured, plan = run.training.profile(), run.plan
     if measured is None:
         return None
     copying = min(plan.threads * plan.workers, cores())

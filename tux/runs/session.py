@@ -177,7 +177,7 @@ def _run(
         del run.inputs  # the graph holds the edges in its own order
         with _advise_to_go_on(run):
             tables = train_and_finish(run)
-            profile = profile_of(run.training, run.plan)
+            profile = profile_of(run)
     record = run.record
     return Result(
         run.training.worker,
