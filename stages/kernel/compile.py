@@ -40,7 +40,7 @@ from tux.stages.check.sites import Sites
 from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint, global_loads
-from tux.stages.kernel.line_table import LINES
+from tux.stages.kernel.line_table import line_options
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -168,7 +168,7 @@ def _build_kernel(
     scope = _scope(injected, sites, _NAMED, **how)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
     if lines:
-        parts.append(sorted(LINES))
+        parts.append("with a table of lines")
     if unsigned:
         parts.append(inspect.getsource(signed))
     if single:
@@ -182,7 +182,7 @@ def _build_kernel(
     if not jit:
         return kernel  # type: ignore[no-any-return]
     if lines:
-        dispatcher = numba.njit(**OPTIONS, **LINES)(kernel)
+        dispatcher = numba.njit(**OPTIONS, **line_options())(kernel)
     else:
         dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
     try:
@@ -277,7 +277,7 @@ class Copies:
         self.unsigned, self.single = unsigned, single
         # for sources that are not to be had
         self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
-        self.options = self.options | (LINES if lines else {})
+        self.options = self.options | (line_options() if lines else {})
         self._made: dict[Any, Any] = {}
 
     def of(self, udf: Any) -> Any:

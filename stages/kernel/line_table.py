@@ -9,15 +9,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from numba.core.cpu import CPUTargetOptions
-from numba.core.options import TargetOptions
-
-LINES: dict[str, Any] = {"debug": True, "lines_only": True, "_dbg_extend_lifetimes": False}
-"""Options of numba for machine code with a table of source lines. It is the same code otherwise."""
-
-# numba has it for graphics processors, as `lineinfo`
-CPUTargetOptions.lines_only = TargetOptions.Mapping("dbg_directives_only")
-
 Place = tuple[str, int]
 """A file and a line; ("", 0) where code stands for no line."""
 
@@ -26,6 +17,19 @@ NOWHERE: Place = "", 0
 _DWARF = 4
 _PIECE = 64  # bytes of code that are compared at once
 _RELOCATED = 8  # most bytes that are not known before the code is loaded
+
+
+def line_options() -> dict[str, Any]:
+    """Return the options of numba for machine code with a table of source lines, which is the same
+    code otherwise. Raise ImportError or AttributeError where numba knows no such options.
+
+    numba has the middle one for graphics processors alone, as `lineinfo`.
+    """
+    from numba.core.cpu import CPUTargetOptions
+    from numba.core.options import TargetOptions
+
+    CPUTargetOptions.lines_only = TargetOptions.Mapping("dbg_directives_only")
+    return {"debug": True, "lines_only": True, "_dbg_extend_lifetimes": False}
 
 
 class LineTable(NamedTuple):

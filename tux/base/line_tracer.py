@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any
 
 TRACE_SECONDS = 0.2
@@ -35,7 +35,7 @@ class LineTracer:
         self._traces = main and self._left > 0 and sys.gettrace() is None
         if self._traces:
             self._found, self._stack = defaultdict(float), []
-            self._since = time.perf_counter()
+            self._since = perf_counter()
             sys.settrace(self._trace)
 
     def stop(self) -> Mapping[tuple[str, int], float]:
@@ -51,7 +51,7 @@ class LineTracer:
 
     def _trace(self, frame: Any, event: str, _: object) -> Any:
         """Add the time since the last event to the line that was running."""
-        now, code = time.perf_counter(), frame.f_code
+        now, code = perf_counter(), frame.f_code
         if code.co_filename not in self.files:
             return None
         if self._stack:
@@ -65,5 +65,5 @@ class LineTracer:
             self._stack[-1] = code.co_filename, frame.f_lineno
         if self._left <= 0:
             sys.settrace(None)
-        self._since = time.perf_counter()
+        self._since = perf_counter()
         return self._trace
