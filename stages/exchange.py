@@ -15,7 +15,7 @@ from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.analysis.former_words import refuse_former_words
-from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
+from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_racing, plan_tiles, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.blocks.exchange_step import ExchangeStep, FrontierStep
 from tux.stages.blocks.walk import Walk
@@ -60,6 +60,9 @@ class Exchange(CallingStage):
                             on several vertices whose UDF changes the other ends
         stale_context=True  threads may change shared fields of the context on copies
                             (`tux.stages.kernel.lanes`), as several workers do
+        racing=True         results may depend on the order of the calls, and on what others change
+                            meanwhile (Hogwild: Recht et al., NIPS 2011). With ``--racing`` all
+                            threads then run them in no order: two runs differ
 
     `active="changed"`: only vertices whose field of that name is True, a `value` of dtype b1, with
     their edges, in one form or the other: a frontier. What it costs grows with their edges alone.
@@ -88,6 +91,7 @@ class Exchange(CallingStage):
         additive: bool = False,
         shares: int = 0,
         stale_context: bool = False,
+        racing: bool = False,
         cut: bool | None = None,
         active: str = "",
         **former: Any,
@@ -95,7 +99,7 @@ class Exchange(CallingStage):
         self.f: Udf | None = f
         self.over, self.enter, self.leave, self.held_out = over, enter, leave, held_out
         self.additive, self.shares, self.stale_context = additive, shares, stale_context
-        self.cut, self.active, self.edge = cut, active, edge
+        self.cut, self.active, self.edge, self.racing = cut, active, edge, racing
         named = {"over": over, "edge": edge, "active": active}
         words = [udf_names(f), *(f"{name}={value}" for name, value in named.items() if value)]
         self.label = f"Exchange({', '.join(words)})"
@@ -159,7 +163,7 @@ class Exchange(CallingStage):
         """Raise ProgramError for values of `additive`, `stale_context` and `cut` that this stage
         cannot have.
         """
-        for name in ("additive", "stale_context"):
+        for name in ("additive", "stale_context", "racing"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise ProgramError(
@@ -252,7 +256,8 @@ class Exchange(CallingStage):
                 do="put it outside: its vertices are chosen by `active`, not block by block",
             )
         role = batch.role if batch else self.role(partition.program)
-        plan = self.plan(partition.program, role)
+        races = partition.racing and partition.threads.count > 1
+        plan = self.plan(partition.program, role, racing=races)
         walk = self.walk(partition, batch, role, plan)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
@@ -285,10 +290,18 @@ class Exchange(CallingStage):
             )
         return partition.tables[vertex].arrays[self.active]
 
-    def plan(self, program: BaseProgram, role: str) -> ThreadPlan:
-        """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
+    def plan(self, program: BaseProgram, role: str, *, racing: bool = False) -> ThreadPlan:
+        """Return the plan by which threads share the kernel; `role`: the end that is enumerated;
+        `racing`: the user lets threads race. Raise ProgramError where that would lose changes of
+        the context.
+        """
         program = self.seen_by(program)
         calls = self.calls(program, role)
+        ordered = self._plan_in_order(program, calls, role)
+        return plan_racing(program, calls, ordered, racing=racing) if self.racing else ordered
+
+    def _plan_in_order(self, program: BaseProgram, calls: list[Call], role: str) -> ThreadPlan:
+        """Return the plan by which results do not depend on the threads."""
         if self.by_tile:
             return plan_tiles(program, calls[0], role)
         if self.shares and not self.held_out:
@@ -303,7 +316,7 @@ class Exchange(CallingStage):
         self, program: BaseProgram, role: str, *, racing: bool = False
     ) -> dict[str, ThreadPlan]:
         """Return the plan of the one kernel."""
-        return {"": self.plan(program, role or self.role(program))}
+        return {"": self.plan(program, role or self.role(program), racing=racing)}
 
     def loops(
         self, partition: Partition, walk: Walk, plan: ThreadPlan, prefix: str = ""

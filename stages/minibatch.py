@@ -143,16 +143,23 @@ class MiniBatch(Stage):
         plan = BlockPlan.of(partition, role, self.order, by_tile=by_tile)
         batch = plan.batch(partition, self.size, keep_groups=self.keep_groups)
         can = can_be_fused(partition.program, partition.workers, self.inside, plan.role)
+        can = can and not self._races(racing=partition.racing and partition.threads.count > 1)
         if batch.has_several_blocks and can and is_fusion_faster(partition, batch, self.inside):
             return FusedBlocks(partition, self.inside, batch, self.order, self.awake)
         return BatchBlocks(
             partition, plan, batch, [stage.step(partition, batch) for stage in self.inside]
         )
 
-    def is_fused(self, program: BaseProgram, workers: int) -> bool:
-        """Return whether all blocks are one kernel, if there are several."""
+    def _races(self, *, racing: bool) -> bool:
+        """Return whether threads race in a stage inside; `racing`: the user lets them."""
+        return racing and any(stage.racing for stage in self.inside)
+
+    def is_fused(self, program: BaseProgram, workers: int, *, racing: bool = False) -> bool:
+        """Return whether all blocks are one kernel, if there are several. `racing`: the user lets
+        threads race.
+        """
         program, role = self.inner_scope(program, "")
-        several = any(self.size) and self.size.blocks != 1
+        several = any(self.size) and self.size.blocks != 1 and not self._races(racing=racing)
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
     def one_thread_reason(self, program: BaseProgram) -> str:

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
 from tux.rows.table import Claim
@@ -330,6 +331,27 @@ def plan_cells(
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
     count = SHARED_LANES if lanes else LANES
     return ThreadPlan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
+
+
+def plan_racing(
+    program: BaseProgram, calls: Sequence[Call], ordered: ThreadPlan, *, racing: bool
+) -> ThreadPlan:
+    """Plan UDFs that by the program's word may run in any order, and meanwhile in others;
+    `ordered`: their plan without it. `racing`: the user takes it at that. Raise ProgramError for
+    changes of the context that would be lost.
+    """
+    shared = ordered.lanes == SHARED_LANES
+    lost, do = why_no_lanes(program, calls, shared=shared)
+    if lost:
+        raise ProgramError(
+            f"{calls[0].place} has racing=True, and {lost}", do=do or "leave racing out"
+        )
+    if racing:
+        lanes, refreshes = ordered.lanes or LANES, ordered.refreshes
+        return ThreadPlan("racing", lanes=lanes, refreshes=refreshes, claims=ordered.claims)
+    if ordered.threads:
+        return ordered
+    return replace(ordered, why=f"{ordered.why}: --racing lets all threads run it, in no order")
 
 
 def plan_lists(program: BaseProgram, call: Call, *, word: bool, racing: bool) -> ThreadPlan:

@@ -43,7 +43,7 @@ def schedules(
         calls, plans = list[Call](), dict[str, ThreadPlan]()
         with stage.locate_errors():
             is_fused = False
-            if isinstance(stage, MiniBatch) and stage.is_fused(program, workers):
+            if isinstance(stage, MiniBatch) and stage.is_fused(program, workers, racing=racing):
                 is_fused, plans = True, {"": ThreadPlan(why=stage.one_thread_reason(program))}
             elif isinstance(stage, CallingStage):
                 calls = stage.calls(program, role)
