@@ -21,7 +21,8 @@ from tux.cli.main import main
 from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.program.report import Model
-from tux.run_folder.folder import model_of, read_run
+from tux.run_folder.folder import read_run
+from tux.run_folder.model_columns import model_of
 
 # By the rules, in plain Python.
 

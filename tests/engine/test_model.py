@@ -18,7 +18,8 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.rows.table import PIECE, RowTable, pieces
-from tux.run_folder.folder import RunFolder, fill, model_of
+from tux.run_folder.folder import RunFolder, fill
+from tux.run_folder.model_columns import model_of
 from tux.stages import Apply, Exchange
 
 #   bag 30: 2 x word 0, 1 x word 1;   bag 10: nothing;   bag 20: 3 x word 1, 1 x word 2
@@ -245,8 +246,8 @@ def test_declarations_that_cannot_be():
     for fields in ({}, {"size": mirror("f4")}, {"size": shared("i4")}, {"size": mirror("i4", 2)}):
         with pytest.raises(ProgramError, match=message("field-has-the-length", "'size'")):
             Vertex(whole=True, held=mirror("u2", "edges", length="size"), **fields)
-    with pytest.raises(ProgramError, match=message("edge-field-is-kept-but")):
-        Edge("a", "b", x=mirror(kept=True))
+    with pytest.raises(ProgramError, match=message("edge-field-is-kept-and")):
+        Edge("a", "b", a=mirror(kept=True))
 
 
 @pytest.mark.long

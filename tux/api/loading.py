@@ -14,7 +14,7 @@ from tux.predict.predict import reopen_program
 from tux.program.params import use_present_names
 from tux.program.program import Program
 from tux.run_folder.folder import read_metrics, read_run
-from tux.run_folder.model_files import check_model, model_file, read_tables
+from tux.run_folder.model_files import OF_EDGES, check_model, model_file, read_tables
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
@@ -37,6 +37,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
         except TuxError as error:
             opened = f"the program {record.app.name} cannot be loaded: {error.what}"
     stored = {file.stem for file in (path / "model").glob("*.parquet")}
-    names = opened.vertices if isinstance(opened, Program) else sorted(stored - {"tau"})
-    model = {name: read_parquet(model_file(path, name)) for name in [*names, *stored & {"tau"}]}
+    others = {name for name in stored if name == "tau" or name.endswith(OF_EDGES)}
+    names = opened.vertices if isinstance(opened, Program) else sorted(stored - others)
+    model = {name: read_parquet(model_file(path, name)) for name in [*names, *sorted(others)]}
     return Run(record, opened, read_metrics(path), model, read_tables(path / "model"), path)

@@ -26,6 +26,7 @@ from tux.program.report import Model
 from tux.program.returns import check_exports
 from tux.run_folder.folder import RESULTS
 from tux.run_folder.folder import RunRecord as Record
+from tux.run_folder.model_files import OF_EDGES
 from tux.run_folder.saving import save
 from tux.runs.profiling import RunProfile
 
@@ -37,11 +38,11 @@ class Run:
     """A run that has ended, or was interrupted, or was loaded from its folder.
 
     `app` and `program` name its program, `history` has a row for each epoch, and `vertices` the
-    model: ``run.vertices["user"]["f"]``. `context` has the fields of tau, `results` those of
-    run.json, `tables` those of the program's report, and `sizes` those of the data. `folder` is the
-    run's folder on disk, None if it has none. `profile`: the work of each stage, if the run was
-    made with ``profile=True``. `interrupted` is True after Ctrl-C: then the model is
-    the one so far.
+    model: ``run.vertices["user"]["f"]``. `edges` has results on edges, by type a table of the ids
+    at the ends and the kept fields, sorted by the ends: ``run.edges["rating"]["topic"]``. `context`
+    has the fields of tau, `results` those of run.json, `tables` those of the program's report, and
+    `sizes` those of the data. `folder` is the run's folder on disk, None if it has none. `profile`:
+    the work of each stage, if the run was made with ``profile=True``. `interrupted` is True after Ctrl-C: then the model is the one so far.
 
     A run is made of arrays and can be pickled.
     """
@@ -59,7 +60,12 @@ class Run:
         ids as `id` and its fields, and the context's as "tau".
         """
         self._record, self._program, self.history = record, program, History.of(records)
-        types = {name: Vertices(each) for name, each in model.items() if name != "tau"}
+        edges = {name for name in model if name.endswith(OF_EDGES)}
+        types = {
+            name: Vertices(each) for name, each in model.items() if name not in {*edges, "tau"}
+        }
+        results = {name.removesuffix(OF_EDGES): Table(model[name]) for name in sorted(edges)}
+        self.edges = NamedItems(results, "edge type with results")
         self.vertices = NamedItems(types, "vertex type")
         self.context = NamedItems(model.get("tau", {}), "field of tau")
         self.tables = NamedItems({name: Table(each) for name, each in tables.items()}, "table")
@@ -191,7 +197,8 @@ class Run:
         """
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
-        model = columns | {"tau": self.context}
+        model = columns | {f"{name}{OF_EDGES}": each.to_dict() for name, each in self.edges.items()}
+        model |= {"tau": self.context}
         save(stores.output_path(folder), self._record, self.history.records, model, tables)
 
     # ---- how it looks

@@ -19,7 +19,7 @@ from tux.options.python_words import in_python
 from tux.options.watcher import Watcher
 from tux.program import sources
 from tux.program.program import Program
-from tux.run_folder.folder import columns_of
+from tux.run_folder.model_columns import columns_of
 from tux.runs import session
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tux.graph.local import LocalGraph
 from tux.program.fields import Field
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class ModelCopy:
-    """A copy of a worker's share of the model: fields of its masters, the lengths of its lists, and
-    the context. Its memory is allocated once, when it is first made.
+    """A copy of a worker's share of the model: fields of its masters, the lengths of its lists, the
+    context, and results on edges. Its memory is allocated once, when it is first made.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -48,9 +49,23 @@ class ModelCopy:
     def _model(self) -> list[np.ndarray]:
         worker = self._worker
         tables = [worker.tables["tau"], *map(worker.masters, worker.program.vertices)]
-        return [
+        of_rows = [
             table.arrays[f] for table in tables for f in fields_to_copy(table.name, table.declared)
         ]
+        return of_rows + [array for _, array in kept_edge_arrays(worker.graph)]
+
+
+def kept_edge_arrays(graph: LocalGraph) -> list[tuple[str, np.ndarray]]:
+    """List the fields of edges that are part of the model, each with the name of its set of edges:
+    "edges", or "edges.TYPE" of the types beside the first.
+    """
+    every = {"edges": graph.edges} | {f"edges.{name}": each for name, each in graph.others.items()}
+    return [
+        (name, edges.fields[f])
+        for name, edges in every.items()
+        for f, declared in edges.declared.fields.items()
+        if declared.kept
+    ]
 
 
 def fields_to_copy(name: str, declared: Mapping[str, Field]) -> list[str]:

@@ -77,9 +77,9 @@ class Redistribution:
             for f, declared in fields.items():
                 arrays |= self._of_type(name, f, declared, rank)
         for prefix in self._after[rank].numbers:
-            _, _, name = prefix.partition(".")
-            edge = along(self._program, name).edge
-            arrays |= self._of_edges(prefix, edge.fields, rank)
+            for f, declared in self._edge_fields(prefix).items():
+                at = f"{prefix}/{f}"
+                arrays[at] = self._by_number(at, prefix, declared, rank)
         return State(self._head(rank), arrays | self._best(rank))
 
     # ---- states that are refused
@@ -289,6 +289,11 @@ class Redistribution:
             for f in fields_to_copy(name, fields):
                 at = f"best/{len(out)}"
                 out[at] = self._best_of(at, name, f, rank)
+        for prefix in self._after[rank].numbers:
+            for declared in self._edge_fields(prefix).values():
+                if declared.kept and prefix != "held_out":
+                    at = f"best/{len(out)}"
+                    out[at] = self._by_number(at, prefix, declared, rank)
         return out
 
     def _best_of(self, at: str, name: str, f: str, rank: int) -> np.ndarray:
@@ -307,21 +312,21 @@ class Redistribution:
 
     # ---- edges and context
 
-    def _of_edges(
-        self, prefix: str, fields: Mapping[str, Field], rank: int
-    ) -> dict[str, np.ndarray]:
-        """Make the fields of a set of edges of a new worker."""
-        out = {}
+    def _edge_fields(self, prefix: str) -> dict[str, Field]:
+        """Return the fields of a set of edges, such as "edges" or "edges.TYPE"."""
+        _, _, name = prefix.partition(".")
+        return _state_fields(along(self._program, name).edge.fields, self._program)
+
+    def _by_number(self, at: str, prefix: str, declared: Field, rank: int) -> np.ndarray:
+        """Make the field of a set of edges of a new worker that states have under the name `at`."""
         numbers = [share.numbers[prefix] for share in self._before]
         own = self._after[rank].numbers[prefix]
         count = 1 + max(int(each.max(initial=-1)) for each in (*numbers, own))
-        for f, declared in _state_fields(fields, self._program).items():
-            values = np.empty((count, *declared.lengths), declared.dtype)
-            values[...] = declared.init.a  # type: ignore[union-attr]
-            for at, state in zip(numbers, self._states, strict=True):
-                values[at] = state.arrays[f"{prefix}/{f}"]
-            out[f"{prefix}/{f}"] = values[own]
-        return out
+        values = np.empty((count, *declared.lengths), declared.dtype)
+        values[...] = declared.init.a  # type: ignore[union-attr]
+        for number, state in zip(numbers, self._states, strict=True):
+            values[number] = state.arrays[at]
+        return values[own]
 
     def _context_of(self, rank: int) -> dict[str, np.ndarray]:
         """Make the context at a new worker, at its server, and its master."""

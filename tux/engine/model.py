@@ -3,8 +3,8 @@ and how the launcher puts the shares together.
 
 A share is one MODEL_ROWS message for each piece of a vertex type (`sync_id` is the number of the
 type): dense indices (r,) of its masters, then their fields. A field is one array (r, width); a
-ragged field is two, the lengths of the lists (r,) and the values of all. The last message, with
-clock 1, has the context's fields.
+ragged field is two, the lengths of the lists (r,) and the values of all. Edges with results follow
+(`tux.engine.edge_results`). The last message, with clock 1, has the context's fields.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.arrays.ragged import Lists
+from tux.engine.edge_results import EdgeReceiver, edge_messages
 from tux.messages.message import BadMessage, Kind, Message
 from tux.messages.payloads import ModelRows
 from tux.rows.table import RowTable, in_model, lists_of_rows, pieces
@@ -54,6 +55,7 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
         for lo, hi in pieces(table, len(ids)):
             arrays = [array for f in fields for array in _arrays(table, f, lo, hi)]
             yield Message(Kind.MODEL_ROWS, worker.rank, dest, 0, number, [ids[lo:hi], *arrays])
+    yield from edge_messages(worker, dest, len(worker.program.vertices) + 1)
     tau = worker.tables["tau"]
     arrays = [flatten_rows(tau.arrays[f]) for f in in_model(tau)]
     yield Message(Kind.MODEL_ROWS, worker.rank, dest, 1, len(worker.program.vertices), arrays)
@@ -72,14 +74,18 @@ class ModelReceiver:
         self._sizes = [len(each.row_of) for each in worker.graph.vertices.values()]
         self._received = [np.zeros(n, bool) for n in self._sizes]  # by dense index
         self._over: set[int] = set()  # workers that have sent their last message
+        self._edges = EdgeReceiver(worker, len(self._names))
 
     def install(self, message: Message) -> bool:
         """Take one message; return whether it is the last of its worker. BadMessage if it does not
         fit the program, or brings vertices that are here already.
         """
-        part = ModelRows.read(message, self._tables, self._sizes)
         if message.source in self._over:
             raise BadMessage(message, "the worker's share of the model is here already")
+        if self._edges.takes(message):
+            self._edges.install(message)
+            return False
+        part = ModelRows.read(message, self._tables, self._sizes)
         name = self._names[part.table]
         if name == "tau":
             self._over.add(message.source)

@@ -115,15 +115,15 @@ class Contribution(NamedTuple):
         """
         with checking(message):
             (number, pass_number, round_number), rest = _numbers(message.arrays, 3, np.int32)
-            _demand(number in rows.numbers, f"there is no block {number}")
-            _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
+            demand(number in rows.numbers, f"there is no block {number}")
+            demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, (number,))
             if rows.masked:
                 masters, rest = rows.told.read_rows(message, number, masters, rest)
             sent = masters if gather else masters[:0]
             weights = None
             if weighted:
-                weights, rest = _first(rest)
+                weights, rest = take_first(rest)
                 _check_weights(weights, len(sent))
             return Contribution(
                 number, pass_number, round_number, masters, weights, unpack(rest, fields, sent)
@@ -159,12 +159,12 @@ class Answer(NamedTuple):
     def read(message: Message, rows: Rows, fields: Arrays) -> Answer:
         """Read the answer to an Apply that a message carries."""
         with checking(message):
-            numbers, rest = _first(message.arrays)
-            _demand(
+            numbers, rest = take_first(message.arrays)
+            demand(
                 numbers.dtype == np.int32 and numbers.ndim == 1 and len(numbers) > 0,
                 "its first array is not the numbers of blocks",
             )
-            _demand(
+            demand(
                 int(numbers[0]) in rows.numbers
                 and int(numbers[-1]) in rows.numbers
                 and (len(numbers) == 1 or bool((numbers[1:] > numbers[:-1]).all())),
@@ -179,7 +179,7 @@ class Answer(NamedTuple):
     def of_context(message: Message, fields: Arrays) -> Answer:
         """Read the context's new value that a message carries."""
         with checking(message):
-            _demand(message.source == 0, "only worker 0 answers for the context")
+            demand(message.source == 0, "only worker 0 answers for the context")
             return Answer(unpack(message.arrays, fields, ROW))
 
 
@@ -192,7 +192,7 @@ class EvalRows(NamedTuple):
     def read(message: Message, like: Arrays, counts: Sequence[int]) -> EvalRows:
         """Read the rows that a message carries: so many (`counts`) of each of the fields `like`."""
         with checking(message):
-            return EvalRows(_values(message.arrays, like, counts))
+            return EvalRows(check_values(message.arrays, like, counts))
 
 
 class ModelRows(NamedTuple):
@@ -210,24 +210,24 @@ class ModelRows(NamedTuple):
         """
         with checking(message):
             number, last = message.sync_id, len(tables) - 1
-            _demand(number <= last, f"the model has no table {number}")
-            _demand(message.clock == (number == last), "only the context's part is the last one")
+            demand(number <= last, f"the model has no table {number}")
+            demand(message.clock == (number == last), "only the context's part is the last one")
             table, rest = tables[number], message.arrays
             if number == last:
                 ids = np.zeros(1, np.int64)
             else:
-                ids, rest = _first(rest)
+                ids, rest = take_first(rest)
                 _check_ids(ids, sizes[number])
             columns, lists = {}, {}
             for name in in_model(table):
-                array, rest = _first(rest)
+                array, rest = take_first(rest)
                 if table.declared[name].is_ragged:
-                    values, rest = _first(rest)
+                    values, rest = take_first(rest)
                     _check_lists(array, values, len(ids), table.arrays[name].dtype)
                     lists[name] = array, values
                 else:
-                    (columns[name],) = _values([array], [table.arrays[name]], [len(ids)])
-            _demand(not rest, "there are more arrays than the model has fields")
+                    (columns[name],) = check_values([array], [table.arrays[name]], [len(ids)])
+            demand(not rest, "there are more arrays than the model has fields")
             return ModelRows(number, ids, columns, lists)
 
 
@@ -249,9 +249,9 @@ class PullRequest(NamedTuple):
         """Read the request that a message carries."""
         with checking(message):
             (step, least_folded), rest = _numbers(message.arrays, 2, np.int64)
-            _demand(0 <= least_folded <= step, f"step {step} cannot need {least_folded} steps")
-            rows, rest = _first(rest)
-            _demand(
+            demand(0 <= least_folded <= step, f"step {step} cannot need {least_folded} steps")
+            rows, rest = take_first(rest)
+            demand(
                 not rest and rows.ndim == 1 and rows.dtype == np.int32,
                 "its second array is not row numbers, or not the last",
             )
@@ -276,9 +276,9 @@ class PullAnswer(NamedTuple):
         """
         with checking(message):
             (step, folded), rest = _numbers(message.arrays, 2, np.int64)
-            _demand(step in asked, f"step {step} waits for no answer")
-            _demand(0 <= folded <= step, f"{folded} steps cannot be folded at step {step}")
-            return PullAnswer(step, folded, _values(rest, like, [asked[step]] * len(like)))
+            demand(step in asked, f"step {step} waits for no answer")
+            demand(0 <= folded <= step, f"{folded} steps cannot be folded at step {step}")
+            return PullAnswer(step, folded, check_values(rest, like, [asked[step]] * len(like)))
 
 
 class Push(NamedTuple):
@@ -299,36 +299,36 @@ class Push(NamedTuple):
             return Push(step, [freeze(change) for change in changes])
 
 
-def _demand(is_so: bool, why: str) -> None:  # noqa: FBT001
+def demand(is_so: bool, why: str) -> None:  # noqa: FBT001
     """Raise ValueError with the reason `why`, unless it is so."""
     if not is_so:
         raise ValueError(why)
 
 
-def _first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
+def take_first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
     """Return the first of some arrays, and the others."""
-    _demand(len(arrays) > 0, "an array is missing")
+    demand(len(arrays) > 0, "an array is missing")
     return arrays[0], list(arrays[1:])
 
 
 def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
     """Return the numbers in the first of some arrays, and the other arrays."""
-    first, rest = _first(arrays)
-    _demand(
+    first, rest = take_first(arrays)
+    demand(
         first.dtype == dtype and first.shape == (count,),
         f"its first array is {first.dtype} {first.shape}, not {count} numbers",
     )
     return first.tolist(), rest
 
 
-def _values(
+def check_values(
     arrays: Sequence[np.ndarray], like: Sequence[np.ndarray], counts: Sequence[int]
 ) -> Arrays:
     """Return `arrays`; they must be so many rows (count, width) of each of the fields `like`."""
-    _demand(len(arrays) == len(like), f"it has {len(arrays)} arrays for {len(like)} fields")
+    demand(len(arrays) == len(like), f"it has {len(arrays)} arrays for {len(like)} fields")
     for array, field, count in zip(arrays, like, counts, strict=True):
         shape = count, math.prod(field.shape[1:])
-        _demand(
+        demand(
             array.dtype == field.dtype and array.shape == shape,
             f"its values are {array.dtype} {array.shape}, not {field.dtype} {shape}",
         )
@@ -337,12 +337,12 @@ def _values(
 
 def _check_weights(weights: np.ndarray, count: int) -> None:
     """Check that these are numbers of edges of so many rows."""
-    _demand(
+    demand(
         weights.dtype == np.float32 and weights.shape == (count,),
         f"its weights are {weights.dtype} {weights.shape}, for {count} rows",
     )
     # a NaN is in no range
-    _demand(
+    demand(
         count == 0 or (weights.min() >= 0 and weights.max() < np.inf),
         "a weight is negative or not finite",
     )
@@ -350,30 +350,35 @@ def _check_weights(weights: np.ndarray, count: int) -> None:
 
 def _check_ids(ids: np.ndarray, n: int) -> None:
     """Check that these are dense indices of vertices, each once."""
-    _demand(ids.ndim == 1 and ids.dtype.kind == "i", "its first array is not dense indices")
-    _demand(
+    demand(ids.ndim == 1 and ids.dtype.kind == "i", "its first array is not dense indices")
+    check_range(ids, n)
+    demand(len(distinct_integers(ids)) == len(ids), "a dense index comes twice")
+
+
+def check_range(ids: np.ndarray, n: int) -> None:
+    """Check that dense indices are those of n vertices."""
+    demand(
         len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
         f"a dense index is outside 0..{n - 1}",
     )
-    _demand(len(distinct_integers(ids)) == len(ids), "a dense index comes twice")
 
 
 def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:
     """Check that these are the lengths of n lists, and the values of all."""
-    _demand(
+    demand(
         counts.shape == (n,) and counts.dtype.kind == "i",
         f"its lengths of lists are {counts.dtype} {counts.shape}, for {n} lists",
     )
-    _demand(
+    demand(
         values.ndim == 1 and values.dtype == dtype,
         f"the values of its lists are {values.dtype} {values.shape}, not {dtype}",
     )
     # each length first, so that the sum does not overflow
-    _demand(
+    demand(
         n == 0 or (int(counts.min()) >= 0 and int(counts.max()) <= len(values)),
         "a length of a list is negative or too large",
     )
-    _demand(
+    demand(
         int(counts.sum(dtype=np.int64)) == len(values),
         f"its lists do not have {len(values)} values together",
     )

@@ -101,8 +101,9 @@ class Edge(Fields):
     """An edge type between two vertex types: ``rating = Edge("user", "item", value=data("f4"))``.
 
     Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by
-    Exchange. With ``repeats="count"`` a row of the file stands for as many edges as its column
-    `count` says, each with mirror fields of its own.
+    Exchange; ``mirror("u2", kept=True)`` is part of the model. With ``repeats="count"`` a row of
+    the file stands for as many edges as its column `count` says, each with mirror fields of its
+    own.
 
     ``whole="src"``, for edges of one vertex type: all edges that leave a vertex lie on one worker,
     so that a UDF with `edges` over `src` sees all of them. The vertex may have mirrors elsewhere,
@@ -159,10 +160,11 @@ class Edge(Fields):
                 f"edge field {default[0]} has a default",
                 do="leave it out: a file has the fields of all its edges",
             )
-        if kept := [name for name, field in fields.items() if field.kept]:
+        if kept := [name for name, field in fields.items() if field.kept and name in self.roles]:
             raise ProgramError(
-                f"edge field {kept[0]} is kept, but a model has no edges",
-                do="keep what matters in a vertex",
+                f"edge field {kept[0]} is kept, and is called as an end: a model has the ids of "
+                "the ends under their names",
+                do="rename the field",
             )
 
     @property

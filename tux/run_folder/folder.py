@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,25 +18,26 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrays.given import to_given_type
 from tux.arrays.ragged import Lists
 from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError
 from tux.base.text import nearest_word
-from tux.engine.model import model_fields
 from tux.engine.worker import Worker
-from tux.program.report import Model, Tables
+from tux.program.report import Tables
 from tux.run_folder.journal import FILE as JOURNAL
 from tux.run_folder.journal import Journal
-from tux.run_folder.model_files import Stored, model_reader, write_columns, write_tables
+from tux.run_folder.model_columns import columns_of, vertex_columns
+from tux.run_folder.model_files import (
+    Stored,
+    model_reader,
+    write_columns,
+    write_tables,
+)
 from tux.run_folder.run_lock import claim, reclaim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
-
-Categories = Mapping[str, Mapping[str, Sequence[str]]]
-"""By vertex type and data field: the words that its numbers from 0 stand for."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that msgspec raises about text that is not the expected JSON."""
@@ -230,19 +231,6 @@ class RunFolder:
         write_tables(self.path / "model", tables)
 
 
-def columns_of(
-    worker: Worker, id_types: Mapping[str, str] | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the columns of the model that a worker holds, as `write_columns` takes them. Ids are of
-    the types in which they were given (`Run.id_types`).
-    """
-    given = id_types or {}
-    for name, vertices in worker.graph.vertices.items():
-        ids = to_given_type(vertices.ids.values[: vertices.n_train], given.get(name, ""))
-        yield name, {"id": ids, **_columns(worker, name)}
-    yield "tau", _columns(worker, "tau")
-
-
 def drop_nonfinite(value: Any) -> Any:
     """Copy an object without the entries that are NaN or infinite: JSON has no such numbers."""
     if isinstance(value, Mapping):
@@ -252,33 +240,6 @@ def drop_nonfinite(value: Any) -> Any:
             if not (isinstance(entry, float) and not math.isfinite(entry))
         }
     return [drop_nonfinite(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def model_of(
-    worker: Worker,
-    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
-    categories: Categories | None = None,
-) -> Model:
-    """Return the model that a worker holds: fields and ids of the vertices known in training, and
-    all of the context.
-    """
-    vertices, tau = worker.graph.vertices, worker.tables["tau"]
-    fields = {name: _columns(worker, name) for name in vertices}
-    fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
-    ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
-    return Model(fields, ids, edges, categories or {})
-
-
-def _columns(worker: Worker, name: str) -> dict[str, Any]:
-    """Return the model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
-    flat, and fields of no width left out.
-    """
-    model = model_fields(worker, name)
-    columns = {
-        f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1)
-        for f, array in model.items()
-    }
-    return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
 
 
 def is_run(folder: str | os.PathLike[str]) -> bool:
@@ -370,7 +331,7 @@ def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
         rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
         wanted = {
             f: column
-            for f, column in _columns(worker, name).items()
+            for f, column in vertex_columns(worker, name).items()
             if not isinstance(column, Lists)
         }
         if not wanted or not len(rows):

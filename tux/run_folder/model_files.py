@@ -19,13 +19,17 @@ from tux.checkpoint.store import has_checkpoint
 from tux.program.program import Program
 from tux.program.report import Tables
 
+OF_EDGES = ".edges"
+"""The end of the name of a file of edges with results, behind the name of their type."""
+
 Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
 """Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 
 def write_columns(model: Path, types: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
-    and one for the context, "tau", if it has any. Raises DiskError.
+    one for each type of edges with results, and one for the context, "tau", if it has any. Raises
+    DiskError.
     """
     for name, columns in types:
         if columns:

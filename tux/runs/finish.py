@@ -17,7 +17,8 @@ from tux.predict.ranking import judge_ranking
 from tux.program.naming import place
 from tux.program.report import Model, Report, Tables
 from tux.program.returns import call_hook
-from tux.run_folder.folder import RESULTS, RunFolder, model_of
+from tux.run_folder.folder import RESULTS, RunFolder
+from tux.run_folder.model_columns import model_of
 from tux.runs.context import RunContext
 from tux.runs.full_disk import keep_elsewhere
 

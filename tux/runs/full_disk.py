@@ -16,7 +16,8 @@ from tux.base.signals import FirstSignal
 from tux.base.text import plural
 from tux.engine.worker import Worker
 from tux.options.watcher import Watcher
-from tux.run_folder.folder import RunRecord, columns_of
+from tux.run_folder.folder import RunRecord
+from tux.run_folder.model_columns import columns_of
 from tux.run_folder.saving import save
 
 TRIES = 12

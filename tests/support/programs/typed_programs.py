@@ -7,15 +7,19 @@ import pandas as pd
 
 from tux import (
     Apply,
+    Context,
     Edge,
     Exchange,
     ForEach,
+    GlobalSync,
     MiniBatch,
     Program,
     Vertex,
     data,
     delta,
+    metric,
     mirror,
+    total,
     value,
 )
 from tux.arrays.edges import EdgeData
@@ -90,6 +94,42 @@ class SocialShop(Program):
             MiniBatch(Exchange(buy), Apply("user", settle), over="user", vertices=5),
             Apply("item", price),
         ]
+
+
+def describe(user, item, bought, tau):
+    bought.code = user.id * 100 + item.id
+    bought.pair[0] = bought.count
+    bought.pair[1] = -bought.count
+    tau.n += 1
+
+
+def count_epochs(item, tag, tagged):
+    tagged.seen += 1
+
+
+def report(tau):
+    tau.loss = -tau.n
+
+
+class Coded(SocialShop):
+    """Fields of edges of two types are kept. The loss is the same in each epoch."""
+
+    user, item, tag = Vertex(), Vertex(), Vertex()
+    monitor = "loss"
+
+    bought = Edge(
+        "user",
+        "item",
+        count=data("i4"),
+        code=mirror("i8", kept=True),
+        pair=mirror("f4", 2, kept=True),
+        scratch=mirror("i4"),
+    )
+    tagged = Edge("item", "tag", seen=mirror("i4", kept=True))
+    tau = Context(n=total(), loss=metric())
+
+    def stages(self):
+        return [Exchange(describe), Exchange(count_epochs, edge="tagged"), GlobalSync(report)]
 
 
 def shop_edges(seed=0):
