@@ -8,6 +8,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
+from tux.base.text import plural_noun
 from tux.clock.block import Block
 from tux.clock.steps import Blocks, Step
 from tux.engine.partition import Partition
@@ -137,7 +138,7 @@ class MiniBatch(Stage):
         if generate is not None:
             return self._prepare_generate(partition, generate)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
-        role = self._enumerated_role(partition.program, exchanges)
+        _, role = self.inner_scope(partition.program, "")
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
         self._check_awake(partition.program, role)
         plan = BlockPlan.of(partition, role, self.order, by_tile=by_tile)
@@ -187,6 +188,16 @@ class MiniBatch(Stage):
             return program, ""
         program = self._seen_by(program)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
+        for stage in self.inside:
+            if isinstance(stage, Apply) and not stage.all and stage.over not in program.edge.ends:
+                if stage.over in program.vertices:
+                    raise ProgramError(
+                        f"{stage.label} stands in a MiniBatch along {program.edge_name}, of which "
+                        f"{stage.over} is no end: its blocks have no {plural_noun(stage.over)}",
+                        where=stage.where,
+                        do="put it behind the MiniBatch, or write all=True to have all visited in "
+                        "each block",
+                    )
         return program, self._enumerated_role(program, exchanges)
 
     def _seen_by(self, program: AnyProgram) -> AnyProgram:

@@ -90,3 +90,15 @@ def test_items_with_few_ratings_learn_from_tags():
         for weight in (0.0, 1.0)
     ]
     assert best[1] < 0.8 * best[0]
+
+
+def test_the_model_predicts_and_finds_items(tmp_path):
+    ratings, tags, held = plant()
+    run = tux.run(TaggedMF(rank=3), {"rating": ratings, "tagged": tags}, out=tmp_path / "run")
+    found = run.predict(held[["user", "item"]])
+    user, item = run.vertices["user"], run.vertices["item"]
+    rows = [np.searchsorted(*pair) for pair in ((user.ids, held["user"]), (item.ids, held["item"]))]
+    expected = run.context["mean"] + (user["f"][rows[0]] * item["f"][rows[1]]).sum(axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert run.similar([3], 2).columns[0] == "item"
+    assert len(run.recommend([1], 5)) == 5

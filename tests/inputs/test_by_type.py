@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_tables
 
+import tux
 from tux import DataError, UsageError
 from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
@@ -141,3 +142,67 @@ def test_an_error_names_its_type():
     with pytest.raises(DataError) as error:
         load(SocialShop(), given)
     assert "given as friend" in error.value.where
+
+
+def told_of(data, **how):
+    """Return the warnings of reading data."""
+    told = []
+    load(SocialShop(), data, warn=told.append, **how)
+    return told
+
+
+def test_ids_that_no_other_type_has_are_told():
+    given = tables()
+    swapped = given["tagged"].rename(columns={"item": "tag", "tag": "item"})
+    assert any(
+        line.startswith("no item of tagged occurs in the edges of other types: its columns may")
+        for line in told_of({**given, "tagged": swapped})
+    )
+    few = given["tagged"].copy()
+    few.loc[len(few) // 10 :, "item"] += " more"
+    assert any(
+        "of tagged occur in no edge of other" in line for line in told_of({**given, "tagged": few})
+    )
+    assert not any("of tagged" in line and "occur" in line for line in told_of(given))
+
+
+def test_ids_of_one_type_in_two_kinds():
+    given = {name: table.copy() for name, table in tables().items()}
+    given["tagged"]["item"] = pd.to_datetime("2020-01-01")
+    with pytest.raises(DataError, match="ids of item are .* in tagged, and plain in edges of"):
+        load(SocialShop(), given)
+    numbers = {name: table.copy() for name, table in tables().items()}
+    numbers["bought"]["item"] = np.arange(len(numbers["bought"]))
+    numbers["tagged"]["item"] = [f"{at:03}" for at in range(len(numbers["tagged"]))]
+    assert any("so 7 and 007 are two" in line for line in told_of(numbers))
+
+
+@pytest.mark.parametrize(
+    ("data", "what", "do"),
+    [
+        (["bought=a.csv", "b.csv"], "b.csv names no edge type", "write TYPE=b.csv"),
+        (["bought=a.csv", "tagged="], "no file is named for tagged", "write tagged=FILE"),
+        (
+            {"bought": "a.csv", "tagged": None, "friend": "f.csv"},
+            "no data are given for tagged",
+            "",
+        ),
+    ],
+)
+def test_what_is_named_wrongly(data, what, do):
+    with pytest.raises(UsageError) as error:
+        load(SocialShop(), data)
+    assert what in error.value.what and do in error.value.do
+
+
+def test_held_out_data_of_an_unknown_type():
+    with pytest.raises(UsageError, match="data are given for boughts, which is no edge type"):
+        load(SocialShop(), tables(), {"boughts": tables()["bought"]})
+
+
+def test_a_program_of_one_type_takes_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables()["bought"].rename(columns={"count": "rating"}).to_csv("r.csv", index=False)
+    assert len(load(tux.MF(), "rating=r.csv").train) == 60
+    tables()["bought"][:5].rename(columns={"count": "rating"}).to_csv("rating=r.csv", index=False)
+    assert len(load(tux.MF(), "rating=r.csv").train) == 5

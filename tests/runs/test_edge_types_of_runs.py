@@ -2,6 +2,9 @@
 parts, and when they go on.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,6 +128,8 @@ def main_error(argv):
             "--one-type with --program, which says what the columns are",
         ),
         (["bought=bought.csv", "--program", PROGRAM], "no data are given for tagged"),
+        (["bought=bought.csv", "tagged=tagged.csv"], "names an edge type, and no program says"),
+        (["bought=b", "--program", PROGRAM, "--workers", "2"], "--workers with --program"),
     ],
 )
 def test_refusals_of_partition(here, words, what):
@@ -140,3 +145,49 @@ def test_verify_compares_all_settings():
     assert not verified.refused and not verified.failed
     assert {PLAIN, *SEVERAL} <= {*verified.compared}
     assert "40 taggeds" in verified.sizes
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_starts_no_job_in_a_job(here):
+    """Workers import the file; what it catches does not matter."""
+    script = here / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=here, timeout=300, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    starts = (here / "starts").read_text().split()
+    assert starts.count("ended") <= 1 and len(starts) < 20
+
+
+SCRIPT = """
+from pathlib import Path
+
+import tux
+from tux import Edge, Exchange, Program, Vertex, shared
+from tux.stages import Apply
+
+
+def count(src, dst):
+    dst.a += 1
+
+
+class Counting(Program):
+    epochs = 1
+    node = Vertex(a=shared("f8"))
+    link = Edge("node", "node")
+
+    def stages(self):
+        return [Exchange(count), Apply("node")]
+
+
+with open("starts", "a") as file:
+    file.write("imported\\n")
+    if len(Path("starts").read_text().split()) > 20:
+        raise SystemExit(9)
+try:
+    tux.run(Counting(), ([1, 2, 3], [2, 3, 1]), workers=2, progress=False, jit=False)
+    Path("starts").open("a").write("ended\\n")
+except Exception:
+    pass
+"""

@@ -13,7 +13,8 @@ from support.programs.typed_programs import (
     spread,
 )
 
-from tux import Edge, Exchange, ForEach, MiniBatch, Program, ProgramError, Vertex
+from tux import Apply, Edge, Exchange, ForEach, MiniBatch, Program, ProgramError, Vertex, shared
+from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 from tux.graph.layout import Layout
 
@@ -139,3 +140,44 @@ def test_words_of_the_first_type(words, what):
             },
         )
     assert error.value.do == f"declare tagged before bought, or leave {[*words][0]} out"
+
+
+def settle(user):
+    user.wealth += user.paid
+
+
+def test_an_apply_on_a_type_that_the_blocks_do_not_have():
+    batch = MiniBatch(Exchange(spread, edge="tagged", additive=True), Apply("user", settle))
+    with pytest.raises(ProgramError) as error:
+        start(SocialShop(), shop_edges(), jit=False).prepare([batch])
+    assert error.value.what == (
+        "Apply(user, settle) stands in a MiniBatch along tagged, of which user is no end: its "
+        "blocks have no users"
+    )
+    assert "put it behind the MiniBatch" in error.value.do
+    with pytest.raises(ProgramError, match="of which user is no end"):
+        batch.inner_scope(SocialShop(), "")
+
+
+class WholeFriends(Program):
+    user, item = Vertex(whole=True, x=shared("f8")), Vertex()
+    bought, friend = Edge("user", "item"), Edge("user", "user")
+
+    def stages(self):
+        return [Exchange(meet, edge="friend"), Apply("user")]
+
+
+def meet(src, dst):
+    src.x += 1
+
+
+def test_advice_where_no_partitioner_keeps_a_type_whole():
+    edges = shop_edges()
+    bought = EdgeData.of(("user", "item"), edges.src, edges.dst, {})
+    friend = edges.others["friend"]
+    data = bought.join(
+        {"friend": EdgeData.of(friend.ends, friend.src, friend.dst, {}, against=bought.ids)}
+    )
+    with pytest.raises(ProgramError) as error:
+        train_team(WholeFriends(), data, 1, k=3, by="bicut")
+    assert "run it on one worker: an edge of type friend joins two of type user" in error.value.do

@@ -42,7 +42,8 @@ class Run:
     at the ends and the kept fields, sorted by the ends: ``run.edges["rating"]["topic"]``. `context`
     has the fields of tau, `results` those of run.json, `tables` those of the program's report, and
     `sizes` those of the data. `folder` is the run's folder on disk, None if it has none. `profile`:
-    the work of each stage, if the run was made with ``profile=True``. `interrupted` is True after Ctrl-C: then the model is the one so far.
+    the work of each stage, if the run was made with ``profile=True``. `interrupted` is True after
+    Ctrl-C: then the model is the one so far.
 
     A run is made of arrays and can be pickled.
     """
@@ -155,10 +156,12 @@ class Run:
         of their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
 
         `field` names the vectors, "item.f"; left out: the first field of several numbers of the
-        last vertex type that has one. Raises DataError for an id that is not there, UsageError for
-        a model without vectors.
+        last vertex type that has one; with several edge types, of the ends of the first one. Raises
+        DataError for an id that is not there, UsageError for a model without vectors.
         """
-        return topping.similar(self._model().fields, self.vertices, ids, n, field)
+        several = not isinstance(self._program, str) and len(self._program.edge_types) > 1
+        preferred = self.program.edge.ends[::-1] if several else ()
+        return topping.similar(self._model().fields, self.vertices, ids, n, field, preferred)
 
     def topics(self, n: int = 10) -> Table:
         """Return the topics of a model of documents, the largest first: a table with `topic` (its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -46,15 +46,23 @@ def recommend(
 
 
 def similar(
-    fields: Fields, vertices: Mapping[str, Vertices], ids: Any, n: int, field: str
+    fields: Fields,
+    vertices: Mapping[str, Vertices],
+    ids: Any,
+    n: int,
+    field: str,
+    preferred: Sequence[str] = (),
 ) -> Table:
-    """Find the nearest vertices: see `tux.Run.similar`."""
+    """Find the nearest vertices: see `tux.Run.similar`. `preferred`: vertex types whose vectors are
+    taken first.
+    """
     vectors = {f"{kind}.{name}": (kind, name) for kind, name in vectors_of(fields)}
     if not vectors:
         raise UsageError(
             "the model has no vectors to compare", do="its vertices have no such field"
         )
-    last = [kind for kind, _ in vectors.values()][-1]
+    last = next((end for end in preferred if end in dict(vectors.values())), None)
+    last = last or [kind for kind, _ in vectors.values()][-1]
     field = field or next(name for name, (kind, _) in vectors.items() if kind == last)
     if field not in vectors:
         do = f"{did_you_mean(field, vectors)}there are: {', '.join(vectors)}"

@@ -160,7 +160,10 @@ class EdgeData:
                     do="give the data of all vertices as a table",
                 )
         rows = {name: replace(each, ids=ids, unseen={}) for name, each in others.items()}
-        return replace(self, ids=ids, others=rows)
+        id_types = {**self.id_types}
+        for each in others.values():
+            id_types |= each.id_types
+        return replace(self, ids=ids, others=rows, id_types=id_types)
 
     def behind(self, kind: str, known: Ids) -> EdgeData:
         """Return these edges with the vertices of type `kind` numbered as new ones after the

@@ -13,6 +13,7 @@ from tux.cli import show
 from tux.cli.flags import Flags, add_parameters, parameters
 
 if TYPE_CHECKING:
+    from tux.program.program import Program
     from tux.program.sources import Source
 
 USAGE = "DATA [APP] [flags]"
@@ -42,10 +43,28 @@ def command(argv: list[str]) -> int:
 
         program = source.program(**parameters(args, source.program, show.warn))
         chosen = chosen_options(args, Reading, [*program.vertices])
+        path, program = _edge_type(path, program)
     show.phase(f"look at {path}")
     for name, text in examine(path, program, Reading(**chosen)):
         show.pairs({f"{name:<{show.NAMES}}": text})
     return 0
+
+
+def _edge_type(path: str, program: Program) -> tuple[str, Program]:
+    """Return the file of a text TYPE=FILE, and the program as if it had this edge type alone.
+    UsageError for a file alone where a program has several.
+    """
+    from tux.inputs.by_type import split_by_type
+    from tux.program.base_program import with_one_type
+
+    if len(program.edge_types) < 2:
+        return path, program
+    for name, file in (split_by_type(program, path) or {}).items():
+        return file, with_one_type(program, name)
+    raise UsageError(
+        f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}",
+        do=f"say of which one the file is: {next(iter(program.edge_types))}={path}",
+    )
 
 
 def _find_program(name: str) -> Source:

@@ -101,6 +101,7 @@ def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> di
             for name in ("edges", "duplicates", "skipped")
             if name in run.sizes
         },
+        **run.sizes.get("others", {}),
     }
     findings = {
         "command": " ".join(run.command) or "from Python",

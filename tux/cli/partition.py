@@ -60,6 +60,7 @@ KEPT = "--numeric keeps those that are numbers, --multiclass any number of class
 def partition(args: Namespace) -> None:
     """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
     _unify_names(args)
+    program = program_of_types(args) if args.program else None
     if args.workers is not None:
         partition_in_shares(args)
         return
@@ -67,7 +68,6 @@ def partition(args: Namespace) -> None:
         parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
     )
     _check(args)
-    program = program_of_types(args) if args.program else None
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
         graph = read_typed_graph(args, program, watch.warn) if program else _read(args)
@@ -170,6 +170,12 @@ def _unify_names(args: Namespace) -> None:
     """Set `graph`, `out` and `parts` of the arguments, whichever way the user has given them."""
     named = [text for text in args.graph if "=" in text] if args.program else []
     others = args.graph[1:] if not named else [text for text in args.graph if "=" not in text]
+    typed = [text for text in args.graph if "=" in text and not os.path.lexists(text)]
+    if typed and not args.program:
+        raise UsageError(
+            f"{typed[0]} names an edge type, and no program says what the columns are",
+            do="add --program PROG, or name the graph's file alone",
+        )
     if len(others) > 1:
         raise UsageError(f"unknown argument {others[1]}", do=SEE)
     args.folder = next(iter(others), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.graph.partitioned import whole_types
 from tux.graph.union import Union
 from tux.inputs.by_type import split_by_type
@@ -13,6 +13,7 @@ from tux.inputs.load import load
 from tux.inputs.untyped import UntypedGraph
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import absolute_source
+from tux.io.source.text import without_skipping
 from tux.program import sources
 from tux.program.program import Program
 
@@ -60,7 +61,10 @@ def read_typed_graph(
             f"{args.graph[0]} names no edge type of {type(program).__name__}",
             do=f"tux partition {files} --program {args.program} --parts K",
         )
-    edges = load(program, args.graph, warn=warn).train
+    try:
+        edges = load(program, args.graph, warn=warn).train
+    except DataError as error:
+        raise without_skipping(error) from None
     return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
 
 

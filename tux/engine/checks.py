@@ -83,9 +83,14 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
         if worker.program.vertices[name].remote:
             continue
         if worker.program.vertices[name].whole:
+            types = worker.program.edge_types
+            among = [each for each, edge in types.items() if edge.ends == (name, name)]
             raise ProgramError(
                 f"{name} is cut, and {type(worker.program).__name__} needs each {name} whole",
-                do="use --partitioner bicut or aweto",
+                do=f"run it on one worker: an edge of type {among[0]} joins two of type {name}, so "
+                "no partitioner keeps each whole"
+                if among
+                else "use --partitioner bicut or aweto",
             )
         fields = [
             f

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tux.base.errors import UsageError
-from tux.base.text import did_you_mean
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.integers import distinct_integers
+from tux.base.errors import DataError, UsageError
+from tux.base.text import did_you_mean, plural
 from tux.program.base_program import BaseProgram
 
 Data = Any
@@ -23,9 +27,11 @@ def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
         return None
     if isinstance(data, Mapping):
         named = {str(name): each for name, each in data.items()}
+        of_types = any(_is_table(each) for each in named.values())
     else:
         named = _split_texts([data] if isinstance(data, str) else data) or {}
-    if not named.keys() & program.edge_types.keys():
+        of_types = False
+    if not of_types and not named.keys() & program.edge_types.keys():
         return None
     for name in named:
         if name not in program.edge_types:
@@ -39,23 +45,48 @@ def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
 
 def _split_texts(texts: Any) -> dict[str, Any] | None:
     """Return the files by name of texts ``NAME=FILE``, a list of files for a name that is there
-    several times; None if these are other data, or not all texts are so.
+    several times; None if these are other data, or no text is so. UsageError if some are not.
     """
     if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
         return None
     named: dict[str, list[str]] = {}
-    for text in texts:
-        name, sign, file = text.partition("=")
-        if not sign or not name.isidentifier():
-            return None
+    pairs = {text: _split_text(text) for text in texts}
+    if not any(pairs.values()):
+        return None
+    for text, pair in pairs.items():
+        if pair is None:
+            raise UsageError(f"{text} names no edge type", do=f"write TYPE={text}")
+        name, file = pair
+        if not file:
+            raise UsageError(f"no file is named for {name}", do=f"write {name}=FILE")
         named.setdefault(name, []).append(file)
     return {name: files[0] if len(files) == 1 else files for name, files in named.items()}
+
+
+def _split_text(text: str) -> tuple[str, str] | None:
+    """Return the name and the file of a text ``NAME=FILE``; None if it is not so."""
+    name, sign, file = text.partition("=")
+    return (name, file) if sign and name.isidentifier() else None
+
+
+def _is_table(data: Data) -> bool:
+    """Return whether data are a table or a file of their own, and not a column of one."""
+    return isinstance(data, str | os.PathLike) or hasattr(data, "columns")
+
+
+def without_type(program: BaseProgram, data: Data) -> Data:
+    """Return a text ``TYPE=FILE`` as the file alone, if a program has this one edge type and no
+    file is called so; other data as they are.
+    """
+    pair = _split_text(data) if isinstance(data, str) else None
+    named = pair and pair[0] == program.edge_name and len(program.edge_types) == 1
+    return pair[1] if pair and named and not os.path.lexists(data) else data
 
 
 def check_types_given(program: BaseProgram, data: Data) -> None:
     """Raise UsageError unless data are given for each edge type of a program with several."""
     given = data if isinstance(data, Mapping) else {}
-    missing = [name for name in program.edge_types if name not in given]
+    missing = [name for name in program.edge_types if given.get(name) is None]
     if len(program.edge_types) < 2 or not missing:
         return
     files = " ".join(f"{name}=FILE" for name in program.edge_types)
@@ -104,3 +135,37 @@ def origin_of_types(data: Mapping[str, Data], origin: Callable[[Data], Any]) -> 
             return "memory"
         out += [f"{name}={file}" for file in files]
     return out
+
+
+def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
+    """Yield lines about vertices of `each` edges whose ids, for their most part, are not those of
+    the `known` edges of other types; `own`: the name of their data. DataError for ids that were
+    given in another type.
+    """
+    for kind in dict.fromkeys(each.ends):
+        before = known.ids.get(kind)
+        if before is None:
+            continue
+        had, has = known.id_types.get(kind, "plain"), each.id_types.get(kind, "plain")
+        if had != has:
+            raise DataError(
+                f"ids of {kind} are {has} in {own}, and {had} in edges of another type",
+                do="give the ids of a vertex type in one type",
+            )
+        sides = zip(each.ends, (each.src, each.dst), strict=True)
+        codes = distinct_integers(np.concatenate([side for of, side in sides if of == kind]))
+        new = int(np.count_nonzero(codes >= len(before)))
+        if new and new == len(codes):
+            yield (
+                f"no {kind} of {own} occurs in the edges of other types: its columns may be "
+                "swapped, or its ids written otherwise"
+            )
+        elif 2 * new > len(codes):
+            yield (
+                f"{new:,} of {plural(len(codes), kind)} of {own} occur in no edge of other types"
+            )
+        if before.values.dtype.kind == "i" and each.ids[kind].values.dtype.kind == "T":
+            yield (
+                f"ids of {kind} are numbers in edges of other types, and texts in {own}: all are "
+                "compared as texts, so 7 and 007 are two"
+            )

@@ -17,7 +17,7 @@ from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.manifest import read_manifest
-from tux.inputs.by_type import check_types_given, held_out_data
+from tux.inputs.by_type import check_types_given, compare_ids, held_out_data
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.in_shares import LoadedParts, ShareLoading, sides_of
 from tux.inputs.memory import (
@@ -168,14 +168,16 @@ def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> E
     given = data if isinstance(data, dict) else {program.edge_name: data}
     first, *others = program.edge_types
     edges = _read_source(_files(given[first]), program, None, reading, warn)
-    known, read, plain = edges.ids, dict[str, EdgeData](), Reading(on_bad_row=reading.on_bad_row)
+    known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in others if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):
-            read[name] = each = _read_source(
-                _files(given[name]), along(program, name), None, plain, warn, known
+            each = _read_source(
+                _files(given[name]), along(program, name), None, plain, warn, known.ids
             )
-        known = {**known, **each.ids}
-    return _add_tables(edges.join(read) if read else edges, program, reading, warn)
+            for text in compare_ids(known, each, data_name({name: given[name]})):
+                warn(text)
+        known = known.join({**known.others, name: each})
+    return _add_tables(known, program, reading, warn)
 
 
 def _load_train(

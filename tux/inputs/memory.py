@@ -18,7 +18,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.inputs.by_type import split_by_type
+from tux.inputs.by_type import split_by_type, without_type
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -74,7 +74,12 @@ def wrap_data(program: Program, data: Any) -> Any:
     if len(program.edge_types) > 1 and isinstance(data, list) and len(data) == 1:
         (data,) = data  # the one argument of a command
     if named := split_by_type(program, data):
-        return {name: wrap_data(along(program, name), each) for name, each in named.items()}
+        return {name: _wrap(along(program, name), each) for name, each in named.items()}
+    return _wrap(program, without_type(program, data))
+
+
+def _wrap(program: Program, data: Any) -> Any:
+    """Wrap the data of one edge type."""
     if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
         return stores.local_path(data)
     if data is None or isinstance(data, MemoryData | EdgeData) or _are_files(program, data):
@@ -392,6 +397,3 @@ def points_table(data: MemoryData, program: Program) -> Any:
     if not table or is_matrix(given) or is_network(given):
         raise unreadable_error(data, program)
     return given
-
-
-# ---- messages

@@ -176,6 +176,12 @@ def score_edges(
     known = EdgeData(
         asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
     )
+    others = {
+        name: EdgeData(edge.ends, ids, none, none, {})
+        for name, edge in program.edge_types.items()
+        if name != program.edge_name
+    }
+    known = known.join(others)
     graph = LocalGraph.whole(program, known, asked, seed)
     worker = Worker(program, graph, seed=seed, threads=threads or cores(), **how)
     fill_rows(worker)

@@ -74,6 +74,13 @@ def along(program: AnyProgram, name: str) -> AnyProgram:
     return seen
 
 
+def with_one_type(program: AnyProgram, name: str) -> AnyProgram:
+    """Return the program as if `name` were its only edge type."""
+    seen = copy.copy(along(program, name))
+    seen.edge_types = {seen.edge_name: seen.edge}
+    return seen
+
+
 def along_end(program: AnyProgram, end: str) -> AnyProgram:
     """Return the program along an edge type that has this `end`, a vertex type or a name in UDFs:
     the one that it has, or else the first one. Without any it is returned as it is.

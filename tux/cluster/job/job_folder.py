@@ -26,6 +26,9 @@ REMOVE_FOLDERS = (
 input has ended, whatever ended it.
 """
 
+IN_JOB = "TUX_IN_JOB"
+"""The variable of the environment that processes of a job have: these start no job."""
+
 LONGEST_SOCKET = 107
 """Bytes of the name of a socket's file, as the system allows."""
 
@@ -44,7 +47,8 @@ def make(room: Path | None) -> tuple[Path, Path]:
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
     UsageError within another job; TuxError if there is no folder for sockets; DiskError.
     """
-    if _jobs:  # a script without this guard would start jobs within jobs
+    # a script without this guard would start jobs within jobs, whatever errors it catches
+    if _jobs or IN_JOB in os.environ:
         raise UsageError(
             "a program's file starts a job while it is imported",
             do='put run(...) under if __name__ == "__main__"',

@@ -63,6 +63,7 @@ class LocalProcesses:
                 [*command, str(rank), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                env=os.environ | {job_folder.IN_JOB: "1"},
             )
 
     # ---- watch
