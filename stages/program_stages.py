@@ -61,13 +61,34 @@ def complete_stages(
     return _add_formulas(program, formulas, stages, method)
 
 
-def _add_formulas(
-    program: Program, formulas: Formulas, stages: list[Stage], method: str
-) -> list[Stage]:
-    """Return the `stages` of a method with the formulas that they compute. Those of means over
-    edges alone are computed in each epoch, as metrics are forgotten.
+def complete_pass(
+    program: Program, stages: Sequence[Stage], before: Totals
+) -> tuple[list[Stage], Totals]:
+    """Return stages that are run once, as those of an epoch, with the formulas that they compute;
+    and the totals that hold something after them if those in `before` do so before.
     """
-    placed, left = _place_formulas(program, formulas, stages, {}, "")
+    formulas = {name: _names_of(program, name) for name in in_order(program.context.fields)}
+    completed = [*stages]
+    if formulas:
+        completed = _add_formulas(program, formulas, completed, "stages", before)
+    for stage in completed:
+        with stage.locate_errors():
+            before = stage.totals_after(program, before)
+    return completed, before
+
+
+def _add_formulas(
+    program: Program,
+    formulas: Formulas,
+    stages: list[Stage],
+    method: str,
+    before: Totals | None = None,
+) -> list[Stage]:
+    """Return the `stages` of a method with the formulas that they compute, if the totals in
+    `before` hold something before them. Those of means over edges alone are computed in each epoch,
+    as metrics are forgotten.
+    """
+    placed, left = _place_formulas(program, formulas, stages, before or {}, "")
     late = _computable(formulas, left, _steady(program, formulas) if method == "stages" else ())
     return [*placed, _compute_at(GlobalSync(), formulas, late)] if late else placed
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tux.api.result import Run as Run
     from tux.api.running import resume as resume
     from tux.api.running import run as run
+    from tux.api.stage_session import StageSession as StageSession
+    from tux.api.stage_session import session as session
     from tux.api.table import History as History
     from tux.api.table import Table as Table
     from tux.api.table import Vertices as Vertices
@@ -127,6 +129,7 @@ _NAMES = {
     "tux.api.loading": ("load",),
     "tux.api.result": ("Run",),
     "tux.api.running": ("resume", "run"),
+    "tux.api.stage_session": ("StageSession", "session"),
     "tux.api.table": ("History", "Table", "Vertices"),
     "tux.api.verifying": ("verify",),
     "tux.apps.als": ("ALS",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -29,12 +29,17 @@ Options = TypeVar("Options", bound=Reading)
 
 
 def options_of(
-    kind: type[Options], given: Mapping[str, Any], program: Program | None = None, **own: Any
+    kind: type[Options],
+    given: Mapping[str, Any],
+    program: Program | None = None,
+    only: Sequence[str] = (),
+    **own: Any,
 ) -> Options:
-    """Return the options that a caller has given, and `own` ones. UsageError for a name that is
-    none, and for a value that cannot be meant.
+    """Return the options that a caller has given, and `own` ones. `only`: those that there are, if
+    not all. UsageError for a name that is none, and for a value that cannot be meant.
     """
     known = [name for name, option in options_by_name(kind).items() if option.help]
+    known = [name for name in known if name in only or not only]
     for name in given:
         if name in known:
             continue
@@ -61,9 +66,9 @@ def data_of(given: Any) -> Any:
     return None if given is MADE_UP else given
 
 
-def run_options(program: Program, given: Mapping[str, Any]) -> RunOptions:
-    """Return the options of a run, which returns the model so far when the user ends it. UsageError
-    where `program` is none.
+def run_options(program: Program, given: Mapping[str, Any], only: Sequence[str] = ()) -> RunOptions:
+    """Return the options of a run, which returns the model so far when the user ends it; `only`:
+    those that there are, if not all. UsageError where `program` is none.
     """
     if isinstance(program, type) and issubclass(program, Program):
         name = program.__name__
@@ -72,4 +77,4 @@ def run_options(program: Program, given: Mapping[str, Any]) -> RunOptions:
     if not isinstance(program, Program):
         do = "give a program, such as tux.MF(rank=8)"
         raise UsageError(f"{type(program).__name__} is no program", do=do)
-    return options_of(RunOptions, given, program, keeps_interrupted=True)
+    return options_of(RunOptions, given, program, only, keeps_interrupted=True)

@@ -72,26 +72,11 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
     """Raise ProgramError where a type that is cut has fields that are synchronised, and none of
     `stages` is an Apply for it.
     """
-    applied, end = _synchronised_types(stages), worker.program.edge.whole
-    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
-        raise ProgramError(
-            f"the edges of {worker.program.edge.ends[0]} {vertex} as {end} lie on several workers, "
-            f'and {type(worker.program).__name__} declares them whole="{end}"',
-            do=f"use --partitioner {' or '.join(end_keeping_partitioners(end))}",
-        )
+    refuse_wrong_cut(worker)
+    applied = _synchronised_types(stages)
     for name in worker.cut_types():
         if worker.program.vertices[name].remote:
             continue
-        if worker.program.vertices[name].whole:
-            types = worker.program.edge_types
-            among = [each for each, edge in types.items() if edge.ends == (name, name)]
-            raise ProgramError(
-                f"{name} is cut, and {type(worker.program).__name__} needs each {name} whole",
-                do=f"run it on one worker: an edge of type {among[0]} joins two of type {name}, so "
-                "no partitioner keeps each whole"
-                if among
-                else "use --partitioner bicut or aweto",
-            )
         fields = [
             f
             for f, d in worker.program.vertices[name].fields.items()
@@ -107,6 +92,29 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
                 f"{name} is cut, and no stage synchronises the changes of {name}.{fields[0]}",
                 where=place_of_member(type(worker.program), name),
                 do=f'add Apply("{name}") to the stages{uncut}',
+            )
+
+
+def refuse_wrong_cut(worker: Worker) -> None:
+    """Raise ProgramError where vertices or edges that the program declares whole are cut."""
+    end = worker.program.edge.whole
+    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
+        raise ProgramError(
+            f"the edges of {worker.program.edge.ends[0]} {vertex} as {end} lie on several workers, "
+            f'and {type(worker.program).__name__} declares them whole="{end}"',
+            do=f"use --partitioner {' or '.join(end_keeping_partitioners(end))}",
+        )
+    for name in worker.cut_types():
+        declared = worker.program.vertices[name]
+        if declared.whole and not declared.remote:
+            types = worker.program.edge_types
+            among = [each for each, edge in types.items() if edge.ends == (name, name)]
+            raise ProgramError(
+                f"{name} is cut, and {type(worker.program).__name__} needs each {name} whole",
+                do=f"run it on one worker: an edge of type {among[0]} joins two of type {name}, so "
+                "no partitioner keeps each whole"
+                if among
+                else "use --partitioner bicut or aweto",
             )
 
 

@@ -46,15 +46,18 @@ def load_for(
     options: RunOptions,
     watch: Watcher,
     shares: ShareLoading | None = None,
+    *,
+    needs_judge: bool = True,
 ) -> tuple[Inputs, Program]:
     """Load the edges, and suit the program to them. Each choice that the program makes by itself is
     said to `watch`. `shares` loads files in shares, where no process need have all edges.
+    `needs_judge`: held-out edges are refused if the program does not judge its model by them.
     """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
         # labels are not needed before the end, but a long run should not end with an error in them
         vertex_labels.check_vertex_labels(labels)
-    if test is not None and not uses_held_out(type(program)):
+    if test is not None and needs_judge and not uses_held_out(type(program)):
         raise UsageError(
             f"{type(program).__name__} does not judge its model, so --test has no use",
             do="leave --test out",

@@ -20,8 +20,6 @@ from tux.base.text import plural
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import LocalGraph
-from tux.graph.partitioned import partition_inputs
 from tux.graph.sample import sample
 from tux.inputs.load import Data, Inputs
 from tux.inputs.sizes import describe_edges, sizes_of
@@ -31,6 +29,7 @@ from tux.program.fields import Field
 from tux.program.program import Program
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.begin import load_for
+from tux.runs.workers_here import make_workers, read_field
 from tux.stages.analysis.schedules import has_shares
 from tux.stages.analysis.suspects import Suspect, order_dependent_fields, suspects
 
@@ -151,7 +150,7 @@ def verify(
     epochs = min(EPOCHS, program.epochs if options.epochs is None else options.epochs)
     watch.phase(str(ONE))
     workers = _workers(program, inputs, ONE, options.seed)
-    expected = _train(workers, train, options.seed, epochs)
+    expected = _train(workers, options.seed, epochs)
     verified = Verified(
         _sizes(program, train),
         epochs,
@@ -173,7 +172,7 @@ def verify(
             (verified.refused if setting.workers > 1 else verified.failed)[setting] = error
             continue
         try:
-            values = _train(workers, train, options.seed, epochs)
+            values = _train(workers, options.seed, epochs)
         except TuxError as error:
             verified.failed[setting] = error
             continue
@@ -207,28 +206,27 @@ def _named_vertices(program: Program, train: EdgeData) -> dict[str, list[int]]:
 
 def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Training]:
     """Make the workers of a setting, prepared. TuxError if they cannot run the program."""
-    common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
-    common |= {"cuts_few": setting.shares}
-    if setting.workers == 1:
-        graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
-        return [Training(Worker(program, graph, **common))]
-    common |= {"slack": setting.slack, "workers": setting.workers}
-    parts = partition_inputs(program, inputs, setting.partitioner, setting.workers, seed).parts
-    return [
-        Training(Worker(program, LocalGraph.of(program, part), rank=rank, **common))
-        for rank, part in enumerate(parts)
-    ]
+    workers = make_workers(
+        program,
+        replace(inputs),  # the next setting needs the edges, too
+        setting.workers,
+        setting.partitioner,
+        seed,
+        slack=setting.slack,
+        jit=setting.jit,
+        check=True,
+        cuts_few=setting.shares,
+    )
+    return [Training(worker) for worker in workers]
 
 
-def _train(
-    trainings: Sequence[Training], train: EdgeData, seed: int, epochs: int
-) -> dict[str, np.ndarray]:
+def _train(trainings: Sequence[Training], seed: int, epochs: int) -> dict[str, np.ndarray]:
     """Run all epochs of the workers. Return the values of `_fields` after them."""
     workers = [each.worker for each in trainings]
     SimulatedCluster(workers, seed).finish(
         {rank: _run_epochs(each, epochs) for rank, each in enumerate(trainings)}
     )
-    return dict(_fields(workers, train))
+    return dict(_fields(workers))
 
 
 def _run_epochs(training: Training, epochs: int) -> Iterator[None]:
@@ -238,7 +236,7 @@ def _run_epochs(training: Training, epochs: int) -> Iterator[None]:
             yield
 
 
-def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, np.ndarray]]:
+def _fields(workers: Sequence[Worker]) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the values that all masters hold together, by name: (n, ...) by vertex number; and the
     context.
     """
@@ -247,16 +245,9 @@ def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, n
         for field, declared in vertex.fields.items():
             if not _is_compared(declared) or declared.is_ragged:
                 continue
-            whole: np.ndarray | None = None
-            for worker in workers:
-                held = worker.graph.vertices[name]
-                ids = worker.master_ids(name) if held.is_cut else held.order[: held.n_train]
-                rows = worker.masters(name).arrays[field][: len(ids)]
-                if whole is None:
-                    whole = np.zeros((len(train.ids[name]), *rows.shape[1:]), rows.dtype)
-                whole[ids] = rows
-            assert whole is not None
-            yield f"{name}.{field}", whole
+            values = read_field(workers, name, field)
+            assert isinstance(values, np.ndarray)
+            yield f"{name}.{field}", values
     tau = workers[0].tables["tau"]
     for field, declared in tau.declared.items():
         if _is_compared(declared):
