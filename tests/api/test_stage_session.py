@@ -1,13 +1,23 @@
 """`tux.session`: stages that run when they are asked for are those of a run, on one worker and on
-several, compiled once; what can be read and set between them; what is refused.
+several, compiled once; what can be read and set between them.
 """
-
-import signal
 
 import numpy as np
 import pytest
-from support.messages import message
-from support.programs.programs import random_pairs
+from support.programs.driven import (
+    DST,
+    LINKS,
+    SRC,
+    WORKERS,
+    WholeRanks,
+    epoch,
+    finish,
+    give,
+    kernels,
+    open_session,
+    take_got,
+    update,
+)
 
 import tux
 from tux import (
@@ -18,7 +28,6 @@ from tux import (
     Edge,
     Exchange,
     GlobalSync,
-    Graph,
     MiniBatch,
     Program,
     Ratings,
@@ -30,76 +39,17 @@ from tux import (
     mean_of,
     metric,
     metrics,
-    reduction,
     shared,
     total,
     uniform,
     value,
 )
-from tux.base import signals
-
-SRC, DST = random_pairs(20, 20, 70, seed=0)
-LINKS = {"src": SRC, "dst": DST}
-WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
-
-
-def count(src):
-    src.out += 1
-
-
-def keep_count(page):
-    page.links = page.out
-
-
-def give(src, dst):
-    dst.got += src.rank / max(src.links, 1)
-
-
-def update(page, tau, rng):
-    rank = 0.15 + 0.85 * page.got + 0.01 * rng.uniform()
-    tau.moved += abs(rank - page.rank)
-    page.rank = rank
-
-
-def finish(tau):
-    tau.change = tau.moved
-
-
-class DrivenRanks(Program):
-    """A program without stages of its own."""
-
-    page = Vertex(rank=value("f8", init=1), links=value("i4"), out=delta("i4"), got=delta("f8"))
-    link = Edge("page", "page")
-    tau = Context(moved=total(), change=metric(), step=value("f8"), slope=reduction())
-
-    def setup(self):
-        return [Exchange(count), Apply("page", keep_count)]
-
-
-class WholeRanks(DrivenRanks):
-    def stages(self):
-        return epoch()
-
-
-def epoch():
-    """Return the stages of an epoch, made anew."""
-    return [Exchange(give), Apply("page", update), GlobalSync(finish)]
-
-
-def driven(program=DrivenRanks, data=LINKS, **options):
-    """Return a session in plain Python, unless it is said otherwise."""
-    return tux.session(data, program, **{"jit": False} | options)
-
-
-def kernels(session):
-    """Return how many kernels have been made on the first worker."""
-    return session._run.workers[0].kernels
 
 
 @WORKERS
 def test_stages_on_demand_are_those_of_a_run(workers):
     run = tux.run(WholeRanks(), LINKS, epochs=3, seed=5, progress=False, jit=False)
-    with driven(workers=workers, seed=5) as s:
+    with open_session(workers=workers, seed=5) as s:
         found = [s.run(*epoch()) for _ in range(3)]
         change, pages = s.tau.change, s.vertices["page"]
         assert pages.ids.tolist() == run.vertices["page"].ids.tolist()
@@ -113,13 +63,13 @@ def test_stages_on_demand_are_those_of_a_run(workers):
 
 def test_compiled_stages_are_those_of_a_run():
     run = tux.run(WholeRanks(), LINKS, epochs=2, progress=False)
-    with driven(WholeRanks(), jit=True) as s:
+    with open_session(WholeRanks(), jit=True) as s:
         s.epoch(2)
         assert np.array_equal(s.vertices["page"]["rank"], run.vertices["page"]["rank"])
 
 
 def test_stages_apart_gather_for_those_that_come_later():
-    with driven() as s, driven() as other:
+    with open_session() as s, open_session() as other:
         s.run(Exchange(give))
         s.run(Apply("page", update))
         assert s.run(GlobalSync(finish)).keys() == {"change"}
@@ -129,7 +79,7 @@ def test_stages_apart_gather_for_those_that_come_later():
 
 @WORKERS
 def test_equal_stages_are_prepared_once(workers):
-    with driven(workers=workers) as s:
+    with open_session(workers=workers) as s:
         s.run(*epoch(), MiniBatch(Exchange(give), Apply("page", update), vertices=7))
         made, kept, syncs = kernels(s), len(s._run._kept._kept), len(s._run.workers[0].syncs)
         for _ in range(4):
@@ -149,7 +99,7 @@ def add_factor(page):
 
 
 def test_another_value_of_a_global_is_another_function(monkeypatch):
-    with driven(jit=True) as s:
+    with open_session(jit=True) as s:
         monkeypatch.setitem(globals(), "FACTOR", 1.0)
         for factor in (1.0, 3.0, 1.0):
             monkeypatch.setitem(globals(), "FACTOR", factor)
@@ -164,7 +114,7 @@ def test_functions_that_close_over_other_objects_are_others():
     def noting(where):
         return GlobalSync(lambda tau: where.append(1))
 
-    with driven() as s:
+    with open_session() as s:
         s.run(noting(one), noting(two))
         s.run(noting(two))
     assert (len(one), len(two)) == (1, 2)
@@ -174,17 +124,17 @@ def test_a_stage_that_stands_twice_draws_other_numbers():
     def draw(page, rng):
         page.rank = rng.uniform()
 
-    with driven() as s:
+    with open_session() as s:
         s.run(Apply("page", draw))
         once = s.vertices["page"]["rank"]
-    with driven() as s:
+    with open_session() as s:
         s.run(Apply("page", draw), Apply("page", draw))
         assert not np.array_equal(s.vertices["page"]["rank"], once)
 
 
 @WORKERS
 def test_what_is_set_is_what_stages_see(workers):
-    with driven(workers=workers) as s:
+    with open_session(workers=workers) as s:
         pages = s.vertices["page"]
         wanted = np.arange(len(pages), dtype="f8")
         pages["rank"] = wanted
@@ -205,10 +155,6 @@ def test_what_is_set_is_what_stages_see(workers):
         assert pages.to_pandas()["rank"].tolist() == pages["rank"].tolist()
 
 
-def take_got(page):
-    page.rank = page.got
-
-
 def nudge(src, dst):
     dst.f += 1.0
 
@@ -220,7 +166,7 @@ class DrivenFactors(Program):
 
 @WORKERS
 def test_a_shared_field_is_set_on_all_replicas(workers):
-    with driven(DrivenFactors, workers=workers, seed=1) as s:
+    with open_session(DrivenFactors, workers=workers, seed=1) as s:
         s.run(Exchange(nudge))  # not brought to the masters on several workers
         pages = s.vertices["page"]
         pages["f"] = np.zeros(len(pages))
@@ -239,7 +185,7 @@ def add_up(page, tau):
 
 
 def test_python_decides_what_runs():
-    with driven() as s:
+    with open_session() as s:
         runs = 0
         while s.run(GlobalSync(finish, aggregate=add_up))["change"] > 1:
             runs += 1
@@ -284,7 +230,7 @@ def test_several_edge_types(workers):
         "rating": {"user": users, "item": items, "value": stars},
         "tagged": {"item": np.arange(5), "tag": tags},
     }
-    with driven(DrivenTags, given, workers=workers) as s:
+    with open_session(DrivenTags, given, workers=workers) as s:
         s.run(Exchange(rate), Apply("user", keep_sum), Apply("item", keep_sum))
         s.run(Exchange(describe, edge="tagged"), Apply("tag", keep_sum))
         assert s.vertices["user"]["sum"].tolist() == stars.reshape(6, 5).sum(1).tolist()
@@ -350,7 +296,7 @@ def test_held_out_edges_judge_when_it_is_asked_for(ratings, held_out, workers):
     table |= {"item": ratings.ids["item"].values[ratings.dst]}
     table |= {"value": ratings.fields["value"]}
     run = tux.run(WholeBiases(), table, held_out, epochs=2, progress=False, jit=False)
-    with driven(DrivenBiases, table, test=held_out, workers=workers) as s:
+    with open_session(DrivenBiases, table, test=held_out, workers=workers) as s:
         assert s.tau.mean == pytest.approx(run.context["mean"][0])
         for _ in range(2):
             trained = s.run(Exchange(learn), Apply("user"), Apply("item"))
@@ -374,14 +320,14 @@ def test_a_formula_takes_totals_of_earlier_runs(ratings):
     def add_counts(user, item, tau):
         tau.n += 1
 
-    with driven(DrivenBiases, ratings) as s:
+    with open_session(DrivenBiases, ratings) as s:
         assert s.run(Exchange(add_squares)) == {}
         assert s.run(Exchange(add_counts)) == {"train_rmse": 2.0}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_present_model_is_a_run(tmp_path, workers):
-    s = driven(WholeRanks, workers=workers)
+    s = open_session(WholeRanks, workers=workers)
     s.epoch(2)
     run = s.to_run()
     ranks = s.vertices["page"]["rank"]
@@ -391,156 +337,3 @@ def test_the_present_model_is_a_run(tmp_path, workers):
     assert run.results["epochs"] == 2 and run.history["epoch"].tolist() == [2]
     run.save(tmp_path / "kept")
     assert np.array_equal(tux.load(tmp_path / "kept").vertices["page"]["rank"], ranks)
-
-
-# ---- what is refused
-
-
-def test_what_is_no_stage_is_named():
-    with driven() as s:
-        for given in (give, None, Exchange, [Exchange(give)]):
-            with pytest.raises(tux.UsageError, match=message("s-run-is-given-which")):
-                s.run(given)
-        with pytest.raises(tux.ProgramError, match="'pages' is no vertex type"):
-            s.run(Apply("pages", update))
-        with pytest.raises(tux.ProgramError, match="would lose delta"):
-            s.run(Exchange(give), Apply("page"))
-        with pytest.raises(tux.UsageError, match=message("has-no-stages-which-an")):
-            s.epoch()
-        for n in (0, 1.5):
-            with pytest.raises(tux.UsageError, match="epochs"):
-                s.epoch(n)
-        assert s.run(*epoch())["change"] > 0
-
-
-def read_early(src, dst):
-    dst.got += src.got
-
-
-@WORKERS
-def test_what_depends_on_workers_is_refused_before_it_runs(workers):
-    with driven(workers=workers) as s:
-        before, syncs = kernels(s), len(s._run.workers[0].syncs)
-        bad = MiniBatch(Exchange(give), Apply("page", update), Apply("page"), vertices=5)
-        for stage in (Exchange(read_early), bad):
-            with pytest.raises(tux.ProgramError):
-                s.run(stage)
-        assert {kernels(s)} == {before}
-        assert {len(each.syncs) for each in s._run.workers} == {syncs}
-        assert s.run(*epoch())["change"] > 0
-
-
-def test_wrong_options_and_arguments():
-    with pytest.raises(tux.UsageError, match="no option 'epochs'"):
-        driven(epochs=3)
-    with pytest.raises(tux.UsageError, match="data is a program"):
-        tux.session(DrivenRanks, LINKS)
-    with pytest.raises(tux.UsageError, match="data is None"):
-        driven(data=None)
-    with pytest.raises(tux.UsageError, match="is no program"):
-        driven(Graph)
-
-
-@WORKERS
-def test_what_cannot_be_read_or_set(workers):
-    with driven(workers=workers) as s:
-        with pytest.raises(tux.UsageError, match="no vertex type 'pages'"):
-            s.vertices["pages"]
-        pages, tau = s.vertices["page"], s.tau
-        assert "got" not in pages and dir(tau) == ["change", "slope", "step"]
-        for field, values in {"got": 1, "rank": [1, 2], "links": 0.5, "none": 1}.items():
-            with pytest.raises(tux.UsageError, match=f"page.{field}"):
-                pages[field] = values
-        with pytest.raises(tux.UsageError, match="tau.moved is a total"):
-            _ = tau.moved
-        with pytest.raises(tux.UsageError, match="no field of tau 'chance'\n.*did you mean change"):
-            _ = tau.chance
-        for name in ("change", "slope", "moved"):
-            with pytest.raises(tux.UsageError, match=f"tau.{name}"):
-                setattr(tau, name, 1.0)
-        assert "step 0.0" in repr(tau)
-
-
-def test_a_closed_session_says_so():
-    with driven() as s:
-        pages, tau = s.vertices["page"], s.tau
-    s.close()
-    assert repr(s) == "Session of DrivenRanks, closed"
-    for use in (lambda: s.run(*epoch()), lambda: pages["rank"], lambda: tau.step, s.to_run):
-        with pytest.raises(tux.UsageError, match=message("the-session-has-ended")):
-            use()
-
-
-def fail(tau):
-    raise ZeroDivisionError("by purpose")
-
-
-def blow_up(page):
-    page.rank = np.nan
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_nan_is_told_after_each_run_and_can_be_put_right(workers):
-    with driven(workers=workers) as s:
-        with pytest.raises(tux.DataError, match="rank became nan"):
-            s.run(Apply("page", blow_up, gather=False))
-        s.vertices["page"]["rank"] = 1.0
-        assert s.run(*epoch())["change"] > 0
-
-
-def test_one_worker_goes_on_after_an_error_and_several_do_not():
-    with driven() as s, driven() as other:
-        with pytest.raises(tux.ProgramError, match="by purpose"):
-            s.run(Exchange(give), GlobalSync(fail))  # what was gathered is dropped
-        s.vertices["page"]["rank"] = other.vertices["page"]["rank"]
-        s.run(Exchange(give), Apply("page", take_got))
-        other.run(Exchange(give), Apply("page", take_got))
-        assert np.array_equal(s.vertices["page"]["rank"], other.vertices["page"]["rank"])
-    with driven(workers=2) as s:
-        with pytest.raises(tux.ProgramError, match="by purpose"):
-            s.run(GlobalSync(fail))
-        with pytest.raises(tux.UsageError, match="out of step"):
-            s.run(*epoch())
-
-
-def interrupt(tau):
-    signal.raise_signal(signal.SIGINT)
-    tau.change = tau.moved
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_waits_until_the_stages_have_run(workers):
-    with driven(workers=workers) as s:
-        with pytest.raises(KeyboardInterrupt):
-            s.run(*epoch()[:2], GlobalSync(interrupt))
-        assert s.tau.change > 0
-        assert s.run(*epoch())["change"] > 0
-
-
-def test_ctrl_c_ends_epochs_with_the_one_under_way():
-    class InterruptedRanks(WholeRanks):
-        def stages(self):
-            return [*epoch()[:2], GlobalSync(interrupt)]
-
-    with driven(InterruptedRanks) as s:
-        with pytest.raises(KeyboardInterrupt):
-            s.epoch(5)
-        assert s.to_run().results["epochs"] == 1
-
-
-def interrupt_twice(tau):
-    signal.raise_signal(signal.SIGINT)
-    signal.raise_signal(signal.SIGINT)
-
-
-def test_the_second_ctrl_c_ends_stages_at_once(monkeypatch):
-    monkeypatch.setattr(signals, "IMPATIENT", 0.0)
-    with driven() as s:
-        with pytest.raises(KeyboardInterrupt):
-            s.run(GlobalSync(interrupt_twice))
-        assert s.run(*epoch())["change"] > 0
-    with driven(workers=2) as s:
-        with pytest.raises(tux.Interrupted, match="the session is closed"):
-            s.run(GlobalSync(interrupt_twice))
-        with pytest.raises(tux.UsageError, match="out of step"):
-            s.run(*epoch())
