@@ -19,8 +19,11 @@ table.
 """
 
 SECTIONS = {
-    "Running": ("run", "load", "resume", "verify", "Watcher"),
-    "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
+    "Running": ("run", "session", "load", "resume", "verify", "Watcher"),
+    "What a run returns": (
+        *("Run", "StageSession", "History", "Vertices", "Table", "Lists"),
+        "Verified",
+    ),
     "Programs that come with tux": (
         *("MF", "ALS", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),

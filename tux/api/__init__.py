@@ -1,6 +1,7 @@
-"""The interface for Python programs: `tux.run`, `tux.load`, and the run that these return.
+"""The interface for Python programs: `tux.run`, `tux.load`, and the run that these return; and
+`tux.session`.
 
-Entry points: `running.run`; `result.Run`, its arrays are `table.Table`.
+Entry points: `running.run`; `result.Run`, its arrays are `table.Table`; `stage_session.session`.
 Reads from: `runs`, `backends`. Used by: `tux`, whose names it makes, and `estimators`.
 """
 

@@ -53,6 +53,8 @@ class MasterColumns(Mapping[str, Any]):
         workers = self.workers()
         if field == "id":
             return self._ids
+        if field not in self.declared:
+            raise KeyError(field)
         found = read_field(workers, self.name, field)
         if isinstance(found, Lists) or found.ndim == 1:
             return found
@@ -127,12 +129,12 @@ class LiveContext:
         write_context(workers, name, _fit(value, array.shape, array.dtype, f"tau.{name}"))
 
     def __dir__(self) -> list[str]:
-        return [name for name, each in self._declared().items() if each.kind != "delta"]
+        return [name for name, each in self._declarations().items() if each.kind != "delta"]
 
     def __repr__(self) -> str:
         return "\n".join(["tau:", *(f"  {name} {getattr(self, name)}" for name in dir(self))])
 
-    def _declared(self) -> dict[str, Field]:
+    def _declarations(self) -> dict[str, Field]:
         return context_table(self._workers()).declared
 
     def _find(self, name: str, workers: Sequence[Worker]) -> Field:

@@ -82,7 +82,9 @@ class StageSession:
                     f"s.run is given {describe_value(stage)}, which is no stage",
                     do="s.run(*stages)" if many else 'e.g. s.run(Exchange(f), Apply("page", g))',
                 )
-        return self._heed(lambda asked: run.run(stages, ends=lambda: asked.moment is not None))
+        return self._work_until_ctrl_c(
+            lambda asked: run.run(stages, ends=lambda: asked.moment is not None)
+        )
 
     @pass_on_termination()
     @in_python()
@@ -101,7 +103,7 @@ class StageSession:
                 found = run.run(stages, most=most)
             return found
 
-        return self._heed(epochs)
+        return self._work_until_ctrl_c(epochs)
 
     @pass_on_termination()
     @in_python()
@@ -110,7 +112,7 @@ class StageSession:
         and the program's own ``evaluate()``. Return the metrics that have a value.
         """
         run = self._open()
-        return self._heed(lambda asked: run.evaluate())
+        return self._work_until_ctrl_c(lambda asked: run.evaluate())
 
     @in_python()
     def to_run(self) -> Run:
@@ -167,7 +169,9 @@ class StageSession:
             )
         return self._run
 
-    def _heed(self, work: Callable[[FirstSignal], dict[str, float]]) -> dict[str, float]:
+    def _work_until_ctrl_c(
+        self, work: Callable[[FirstSignal], dict[str, float]]
+    ) -> dict[str, float]:
         """Do some work, and raise KeyboardInterrupt after it if Ctrl-C came meanwhile. After an
         error that leaves workers out of step the session is closed.
         """
@@ -195,7 +199,9 @@ class StageSession:
 def session(
     data: Any, program: Program | type[Program], *, test: Any = None, **options: Any
 ) -> StageSession:
-    """Begin a session: a program on data, whose stages run when they are asked for::
+    """Begin a session: a program on data, whose stages run when they are asked for.
+
+    For example::
 
         with tux.session(links, Pages) as s:
             while s.run(Exchange(give), Apply("page", update), GlobalSync(finish))["change"] > 1e-6:

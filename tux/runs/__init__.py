@@ -9,6 +9,8 @@
     keeping     the checkpoints of a single worker
     full_disk   keeps the model elsewhere where the disk does not take it
     verify      the same program on several workers, compared
+    on_demand   the stages of a session, whose steps `kept_steps` keeps
+    workers_here  workers in this process, for `verify` and `on_demand`
     advice      how many workers would be best
 
 Reads from: `inputs`, `stages`, `cluster`, `predict`, `monitor`. Used by: `api`, `cli`.
