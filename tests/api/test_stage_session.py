@@ -27,6 +27,7 @@ from tux import (
     Dot,
     Edge,
     Exchange,
+    Generate,
     GlobalSync,
     MiniBatch,
     Program,
@@ -323,6 +324,29 @@ def test_a_formula_takes_totals_of_earlier_runs(ratings):
     with open_session(DrivenBiases, ratings) as s:
         assert s.run(Exchange(add_squares)) == {}
         assert s.run(Exchange(add_counts)) == {"train_rmse": 2.0}
+
+
+def begin_at_home(start, path):
+    path[0] = start
+
+
+def visit(path):
+    path[0].page.visits += 1
+
+
+class DrivenVisits(Program):
+    page = Vertex(remote=True, visits=shared("i8"))
+    link = Edge("page", "page")
+
+
+@WORKERS
+@pytest.mark.parametrize("slack", [0, 2])
+def test_pushed_changes_are_read_after_the_run(workers, slack):
+    with open_session(DrivenVisits, workers=workers, slack=slack) as s:
+        for n in (1, 2):
+            s.run(MiniBatch(Generate(begin_at_home, visit, "page", path=1), vertices=3))
+            assert (s.vertices["page"]["visits"] == n).all()
+            assert not s._run._messages.channels
 
 
 @pytest.mark.parametrize("workers", [1, 2])

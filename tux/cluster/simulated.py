@@ -44,6 +44,13 @@ class SimulatedCluster(Transport):
         if not worker.server.handle(message):
             worker.take(message)
 
+    def deliver_rest(self) -> None:
+        """Deliver what is still under way when all workers have ended, as a push that nobody waits
+        for.
+        """
+        while self.channels:
+            self.deliver(next(iter(self.channels)))
+
     def run(self, steps: Callable[[Worker], Sequence[Step]], slack: int | None = None) -> None:
         """Run ``steps(worker)`` on every worker; events come in the order that the seed decides.
         TuxError if all of them wait.

@@ -107,6 +107,7 @@ class RunOnDemand:
             self._messages.finish(
                 {worker.rank: _execute(worker, parts, slack) for worker in self.workers}
             )
+            self._messages.deliver_rest()
         except BaseException:
             self.is_out_of_step = len(self.workers) > 1
             for worker in self.workers:
