@@ -110,8 +110,8 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
     function, field = udf
     original = Exchange.plan
 
-    def plan(stage, program, role):
-        found = original(stage, program, role)
+    def plan(stage, program, role, **words):
+        found = original(stage, program, role, **words)
         return ThreadPlan(
             claims=without_write(dict(found.claims), field), why="its claims are wrong"
         )
