@@ -86,14 +86,14 @@ class FactorizationMachine(Program):
     sample = Vertex(whole=True, label=data("f4"))
     feature = Vertex(
         w=shared(),
-        h=shared(init=SMALL),
+        h=shared(init=SMALL, kept=False),
         v=shared("rank", init=normal(0, 0.05)),
-        hv=shared("rank", init=SMALL),
+        hv=shared("rank", init=SMALL, kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"), held_out="sample")
     tau = Context(
         w0=shared("f8"),
-        h0=shared("f8", init=SMALL),
+        h0=shared("f8", init=SMALL, kept=False),
         train_logloss=metric("loss / n", loss=total(), n=total()),
         test_logloss=metrics.logloss("label"),
         test_accuracy=metrics.accuracy("label"),
