@@ -177,6 +177,13 @@ def test_programs_of_the_gallery_are_short(name):
     assert lines_of_code((Path("docs") / name).read_text(encoding="utf-8")) <= 60
 
 
+def test_the_lines_of_the_programs_of_tux2_are_counted():
+    rows = re.findall(r"\]\((examples/tux2_\w+\.py)\).*\| (\d+) \|", PAGE)
+    assert len(rows) == 3
+    for name, lines in rows:
+        assert lines_of_code((Path("docs") / name).read_text(encoding="utf-8")) == int(lines)
+
+
 def test_the_gallery_shows_each_example():
     """The page names each file of the folder; longer examples are in its second table."""
     assert set(re.findall(r"examples/(\w+)\.py", PAGE)) == {
