@@ -1,14 +1,14 @@
-"""Bayesian personalised ranking: vectors of users and items, whose products are larger for the items
+"""Bayesian personalised ranking: vectors of users and items, whose products are larger for items
 that a user has than for others,
 
     min sum over (u, i, j) of -log(sigmoid(p_u.q_i - p_u.q_j)) + reg (|p_u|^2 + |q_i|^2 + |q_j|^2)
 
 for users u with an item i and without an item j. Rendle, Freudenthaler, Gantner and Schmidt-Thieme,
-"BPR: Bayesian personalized ranking from implicit feedback", UAI 2009, section 4.3. The context has
-slots, of which most hold an item that is drawn for the epoch. Each pair (u, i) draws such a slot
-for j. If u has j too, the pair waits for the next epoch; so triples are drawn uniformly, as in the
-paper. A mini-batch of users goes along the sum of its gradients; `batch_loss` is the mean loss of a
-triple in the last one of an epoch.
+"BPR: Bayesian personalized ranking from implicit feedback", UAI 2009, section 4.3. In each epoch
+items are drawn into slots of the context, and each pair (u, i) draws one of the slots that are full
+for its j. If u has j too, the pair waits for the next epoch; so all triples are equally likely, as
+in the paper. A mini-batch of users goes along the sum of its gradients; `batch_loss` is the mean
+loss of a triple in the last one of an epoch.
 
     tux run docs/examples/bpr.py likes.csv --out run1
     tux predict run1 --top 10 --exclude likes.csv --out top.csv
