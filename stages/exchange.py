@@ -14,6 +14,7 @@ from tux.program.base_program import AnyProgram, BaseProgram, along
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
+from tux.stages.analysis.edge_rules import refuse_equal_draws, refuse_remote_edges
 from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_racing, plan_tiles, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
@@ -233,21 +234,20 @@ class Exchange(CallingStage):
         """Lay out the edges and compile the loop."""
         partition = partition.along(self.seen_by(partition.program).edge_name)
         step = self._step(partition, batch)
-        self._refuse_remote(partition.program)  # what is wrong with a function is told before
+        self._check_edges(partition.program)  # what is wrong with a function is told before
         if batch is None and partition.workers > 1:
             calls = self.calls(partition.program, "")
             step.measures = frozenset().union(*(call.measures() for call in calls))
         return step
 
-    def _refuse_remote(self, program: BaseProgram) -> None:
-        """Raise ProgramError for edges of which several workers hold none."""
-        remote = [end for end in program.edge.ends if program.vertices[end].remote]
-        if remote and not self.held_out and self.f is not None:
-            raise ProgramError(
-                f"{self.label} visits edges of {remote[0]}, a remote type: on several workers they "
-                "lie nowhere",
-                do="gather it in `use` of a Generate, or declare the type without remote=True",
-            )
+    def _check_edges(self, program: BaseProgram) -> None:
+        """Raise ProgramError for edges that this Exchange cannot visit."""
+        if self.f is None:
+            return
+        if not self.held_out:
+            refuse_remote_edges(program, self.label)
+        if not self._per_vertex:
+            refuse_equal_draws(program, self.f, self.label)
 
     def _step(self, partition: Partition, batch: Batch | None) -> ExchangeStep:
         if self.active and batch:

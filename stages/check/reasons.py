@@ -49,7 +49,9 @@ def reason_of(text: str) -> Reason:
     if re.search(r"Cannot cast \S+ to array\(", text):
         stored = re.search(r'lowering "\(?(\w+)\)?\.(\w+) = ', text)
         name = f"{stored[1]}.{stored[2]}" if stored else "row.field"
-        return Reason(f"{name} has several entries: assign to {name}[k]", "set them in a loop")
+        return Reason(
+            f"{name} has several entries: assign to {name}[k], or {name}[:]", "set them in a loop"
+        )
     if assigned := re.search(r"Cannot cast \S+ to (\S+) \(arg(max|min)\)", text):
         return Reason(assignment_message(assigned[1]), "take its value in a GlobalSync")
     telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]

@@ -373,3 +373,18 @@ def test_a_spy_sees_the_whole_graph_as_no_block():
         Apply("user"),
     )
     assert blocks == [None]
+
+
+def draw_topic(document, word, token, rng):
+    token.topic = rng.below(9)
+
+
+class RepeatedTokens(Program):
+    document, word = Vertex(), Vertex()
+    token = Edge("document", "word", repeats="count", topic=mirror("i4"))
+
+
+def test_edges_that_a_row_repeats_would_draw_alike():
+    edges = EdgeData.of(("document", "word"), [0, 1], [0, 0], {"count": np.int32([3, 2])})
+    with pytest.raises(ProgramError, match="edges that a row repeats would draw alike"):
+        start(RepeatedTokens(), edges, jit=False).prepare([Exchange(draw_topic)])
