@@ -12,7 +12,7 @@ from tux.apps.kmeans.batches import add, grow_clusters, join, start_sums
 from tux.apps.kmeans.clusters import CONTEXT, Clusters, sample_fields
 from tux.apps.kmeans.lloyd import judge, judge_anew
 from tux.apps.kmeans.nearest import forget, relocate
-from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek, set_test_inertia
+from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek
 from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
@@ -47,14 +47,10 @@ class SparseKMeans(Clusters):
             Apply("feature", first.mean),
             GlobalSync(first.set_variance),
         ]
-        begin = (
-            self._random()
-            if self.init == "random"
-            else [self._greedy(), Apply("feature", first.adopt)]
-        )
+        known += self._random() if self.init == "random" else self._greedy()
         if self.batch_size:
-            return [*known, *begin, Apply("feature", start_sums)]
-        return [*known, *begin, Exchange(assign, over="sample"), GlobalSync(judge)]
+            return [*known, Apply("feature", start_sums)]
+        return [*known, Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):
         return [
@@ -66,7 +62,7 @@ class SparseKMeans(Clusters):
         ]
 
     def _greedy(self):
-        return Repeat(
+        each = (
             ForEach("sample", start.draw),
             GlobalSync(start.set_lowest),
             Exchange(first.show, over="sample", shares=8),
@@ -74,8 +70,8 @@ class SparseKMeans(Clusters):
             GlobalSync(first.set_candidate_squares),
             Exchange(first.weigh, over="sample"),
             GlobalSync(first.add_center),
-            times="n_clusters",
         )
+        return [Repeat(*each, times="n_clusters"), Apply("feature", first.adopt)]
 
     def _batches(self):
         part = MiniBatch(
@@ -101,8 +97,7 @@ class SparseKMeans(Clusters):
         ]
 
     def evaluate(self, cluster):
-        held = Exchange(seek, over="sample", held_out=True), GlobalSync(set_test_inertia)
-        return [*held] if cluster.has_test else []
+        return [Exchange(seek, over="sample", held_out=True)] if cluster.has_test else []
 
     def predict(self):
         return Score(nearest, over="sample", name="cluster", whole=True)

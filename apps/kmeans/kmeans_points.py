@@ -6,20 +6,10 @@ Samples have no edges, and the centers are in the context.
 
 from __future__ import annotations
 
-from tux.apps.kmeans import point_first, start
+from tux.apps.kmeans import point_first, point_passes, start
 from tux.apps.kmeans.clusters import CONTEXT, Clusters, sample_fields
 from tux.apps.kmeans.lloyd import judge_anew
 from tux.apps.kmeans.nearest import forget
-from tux.apps.kmeans.point_passes import (
-    assign,
-    centre,
-    end_pass,
-    grow_clusters,
-    join,
-    nearest,
-    relocate,
-    start_sums,
-)
 from tux.program.fields import data, total, value
 from tux.program.input import Points
 from tux.program.params import param
@@ -53,18 +43,15 @@ class PointKMeans(Clusters):
             Apply("sample", point_first.add_square),
             GlobalSync(point_first.set_variance),
         ]
-        first = self._random() if self.init == "random" else [self._greedy()]
+        known += self._random() if self.init == "random" else [self._greedy()]
         if self.batch_size:
-            return [*known, *first, GlobalSync(start_sums)]
-        return [*known, *first, Apply("sample", assign), GlobalSync(end_pass)]
+            return [*known, GlobalSync(point_passes.start_sums)]
+        return [*known, Apply("sample", point_passes.assign), GlobalSync(point_passes.end_pass)]
 
     def _random(self):
-        candidates = (
+        return [
             Apply("sample", start.draw_alike),
             GlobalSync(point_first.set_random_candidates),
-        )
-        return [
-            *candidates,
             Apply("sample", point_first.show_all),
             GlobalSync(point_first.set_random_centers),
         ]
@@ -83,15 +70,15 @@ class PointKMeans(Clusters):
     def stages(self):
         if self.batch_size:
             part = MiniBatch(
-                Apply("sample", join),
-                GlobalSync(grow_clusters),
+                Apply("sample", point_passes.join),
+                GlobalSync(point_passes.grow_clusters),
                 vertices=self.batch_size,
                 over="src",
             )
-            anew = Apply("sample", forget), Apply("sample", assign)
+            anew = Apply("sample", forget), Apply("sample", point_passes.assign)
             return [part, *anew, GlobalSync(judge_anew)]
-        moved = Apply("sample", relocate), GlobalSync(centre)
-        return [*moved, Apply("sample", assign), GlobalSync(end_pass)]
+        moved = Apply("sample", point_passes.relocate), GlobalSync(point_passes.centre)
+        return [*moved, Apply("sample", point_passes.assign), GlobalSync(point_passes.end_pass)]
 
     def predict(self):
-        return Score(nearest, over="src", name="cluster", whole=True)
+        return Score(point_passes.nearest, over="src", name="cluster", whole=True)

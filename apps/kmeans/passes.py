@@ -99,11 +99,6 @@ def seek(sample, edges, tau, p):
     tau.test_squares += distance(edges, square, least(near), tau)
 
 
-def set_test_inertia(tau):
-    """Set the inertia of held-out samples."""
-    tau.test_inertia = tau.test_squares
-
-
 def nearest(sample, edges, tau, p):
     """Return the cluster of a new sample."""
     return least(distances(edges, square_of(edges), tau, p))
