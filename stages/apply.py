@@ -14,10 +14,11 @@ from tux.clock.steps import Rows, Step
 from tux.engine.partition import Partition
 from tux.program.base_program import BaseProgram
 from tux.program.fields import Field, by_entry
-from tux.program.stage import Batch
+from tux.program.stage import Batch, VertexChange
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex, shape_of
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
+from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.kernel.bind import Udf, parameters, udf_names
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import indent_lines
@@ -148,6 +149,30 @@ class Apply(CallingStage):
         if entries := self._entries(program):
             shapes |= dict.fromkeys(names, shape_of(program, entries))
         return [Call(self.f, program, "Apply", shapes, dict.fromkeys(names, self.over))]
+
+    def changes_after(
+        self, program: BaseProgram, before: frozenset[VertexChange], role: str = ""
+    ) -> frozenset[VertexChange]:
+        """Return the changes that wait for an Apply after this one, which brings those of its type
+        to the masters. In a mini-batch that enumerates another end, it asks for the rows at which
+        the worker has edges of the block: ProgramError where edges of another type have changed
+        such vertices, since a worker may have these edges alone.
+        """
+        own = {change for change in before if change.vertex == self.over}
+        if not self.gather or not own:
+            return before
+        edge = program.edge
+        touched = bool(role) and edge.ends[edge.roles.index(role)] != self.over and not self.all
+        for change in sorted(own):
+            if touched and change.edge != program.edge_name and may_be_cut(program, self.over):
+                along = f", along {change.edge}" if change.edge else ""
+                raise ProgramError(
+                    f"{self.label} in a MiniBatch along {program.edge_name} gets the changes of "
+                    f"workers with such edges, and `{change.udf}` has changed "
+                    f"{self.over}.{change.field} before it{along}",
+                    do=f'put an Apply("{self.over}", ...) before the MiniBatch, or write all=True',
+                )
+        return before - own
 
     def _entries(self, program: BaseProgram) -> dict[str, Field]:
         """Return the fields that `f` sees of each entry of the field `each`; none where `f` is

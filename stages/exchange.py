@@ -298,7 +298,9 @@ class Exchange(CallingStage):
         program = self.seen_by(program)
         calls = self.calls(program, role)
         ordered = self._plan_in_order(program, calls, role)
-        return plan_racing(program, calls, ordered, racing=racing) if self.racing else ordered
+        if not self.racing:
+            return ordered
+        return plan_racing(program, calls, ordered, shared=self.stale_context, racing=racing)
 
     def _plan_in_order(self, program: BaseProgram, calls: list[Call], role: str) -> ThreadPlan:
         """Return the plan by which results do not depend on the threads."""
@@ -350,9 +352,7 @@ class Exchange(CallingStage):
         return loops.by_vertex(self.f, self.enter, self.leave)
 
     def _visited_mask(self, partition: Partition, walk: Walk) -> np.ndarray | None:
-        """Return a mask (n_train,) of the rows of the enumerated end that are visited on this
-        worker; None: all.
-        """
+        """Return a mask (n_train,) of the rows that are visited on this worker; None: all."""
         vertices = partition.graph.of_role(walk.role)
         if self.cut is not None:
             return vertices.replicated_mask() == self.cut

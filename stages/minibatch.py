@@ -189,15 +189,20 @@ class MiniBatch(Stage):
         program = self._seen_by(program)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
         for stage in self.inside:
-            if isinstance(stage, Apply) and not stage.all and stage.over not in program.edge.ends:
-                if stage.over in program.vertices:
-                    raise ProgramError(
-                        f"{stage.label} stands in a MiniBatch along {program.edge_name}, of which "
-                        f"{stage.over} is no end: its blocks have no {plural_noun(stage.over)}",
-                        where=stage.where,
-                        do="put it behind the MiniBatch, or write all=True to have all visited in "
-                        "each block",
-                    )
+            if not isinstance(stage, Apply | Exchange) or stage.over in program.edge.ends:
+                continue
+            everywhere = ""
+            if isinstance(stage, Apply):
+                if stage.all:
+                    continue
+                everywhere = ", or write all=True to have all visited in each block"
+            if stage.over in program.vertices:
+                raise ProgramError(
+                    f"{stage.label} stands in a MiniBatch along {program.edge_name}, of which "
+                    f"{stage.over} is no end: its blocks have no {plural_noun(stage.over)}",
+                    where=stage.where,
+                    do=f"put it behind the MiniBatch{everywhere}",
+                )
         return program, self._enumerated_role(program, exchanges)
 
     def _seen_by(self, program: AnyProgram) -> AnyProgram:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 
 from tux.program.base_program import BaseProgram
-from tux.program.stage import Stage, TotalAddition
+from tux.program.stage import Stage, TotalAddition, VertexChange
 from tux.stages.analysis.calls import Call
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.analysis.replica_rules import check_call
@@ -43,6 +43,14 @@ class CallingStage(Stage):
         for call in self.calls(program, role):
             before = call.adds() | before
         return before
+
+    def changes_after(
+        self, program: BaseProgram, before: frozenset[VertexChange], role: str = ""
+    ) -> frozenset[VertexChange]:
+        """Return the changes that wait for an Apply behind this stage: those `before` it, and those
+        of its UDFs.
+        """
+        return before.union(*(call.changes() for call in self.calls(program, role)))
 
 
 def calls_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,16 @@ from typing import Any
 from tux.program.base_program import BaseProgram, scalars
 from tux.program.fields import Field
 from tux.program.params import is_meaning
-from tux.program.stage import TotalAddition
+from tux.program.stage import TotalAddition, VertexChange
 from tux.stages.analysis.effect_values import Shape
 from tux.stages.analysis.effects import Effects, effects
 from tux.stages.kernel.bind import Udf
+
+CERTAIN_CHANGES = frozenset(("add", "min", "max", "write"))
+"""Kinds of effects by which a field is another afterwards."""
+
+CHANGES = CERTAIN_CHANGES | {"unknown"}
+"""Kinds of effects by which a field may be another afterwards."""
 
 VISITING = "Exchange", "ForEach"
 """Where UDFs run on replicas, not on masters."""
@@ -56,6 +62,15 @@ class Call:
         """Return the kinds of effects on each total of the context, each with its ``file:line``."""
         totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}
         return {total: self.effects.of("tau", total) for total in totals}
+
+    def changes(self) -> Iterator[VertexChange]:
+        """Yield the changes of its rows that certainly wait for an Apply."""
+        edge = self.program.edge_name if self.place == "Exchange" else ""
+        for row, vertex in self.rows.items():
+            for name, field in self.program.vertices[vertex].fields.items():
+                kinds = self.effects.of(row, name).keys()
+                if field.kind in ("shared", "delta") and kinds & CERTAIN_CHANGES:
+                    yield VertexChange(vertex, name, edge, self.udf.__name__)
 
     @property
     def visited_row(self) -> str:

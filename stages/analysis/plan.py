@@ -23,10 +23,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
 from tux.rows.table import Claim
 from tux.rows.turns import MOST_LANES
-from tux.stages.analysis.calls import VISITING, Call
-
-CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
-"""Kinds of effects by which a field may be another afterwards."""
+from tux.stages.analysis.calls import CHANGES, VISITING, Call
 
 LANES, SHARED_LANES = MOST_LANES, 8
 """Copies of the context that items add to in turn, and where shared fields are copied too: numbers
@@ -334,13 +331,18 @@ def plan_cells(
 
 
 def plan_racing(
-    program: BaseProgram, calls: Sequence[Call], ordered: ThreadPlan, *, racing: bool
+    program: BaseProgram,
+    calls: Sequence[Call],
+    ordered: ThreadPlan,
+    *,
+    shared: bool,
+    racing: bool,
 ) -> ThreadPlan:
     """Plan UDFs that by the program's word may run in any order, and meanwhile in others;
-    `ordered`: their plan without it. `racing`: the user takes it at that. Raise ProgramError for
-    changes of the context that would be lost.
+    `ordered`: their plan without it. `shared`: the program's word that shared fields of the context
+    may be copied too. `racing`: the user takes it at that. Raise ProgramError for changes of the
+    context that would be lost.
     """
-    shared = ordered.lanes == SHARED_LANES
     lost, do = why_no_lanes(program, calls, shared=shared)
     if lost:
         raise ProgramError(

@@ -11,10 +11,8 @@ from tux.program.fields import Field
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster
 from tux.stages.analysis.calling import calls_of
-from tux.stages.analysis.calls import VISITING, Call
+from tux.stages.analysis.calls import CERTAIN_CHANGES, VISITING, Call
 from tux.stages.analysis.replica_rules import may_be_cut
-
-_CHANGES = {"add", "min", "max", "write"}
 
 
 class Suspect(NamedTuple):
@@ -113,7 +111,7 @@ def _reads_mirror(program: Program, calls: list[Call]) -> Iterator[Suspect]:
         (vertex, name)
         for call in calls
         for vertex, name, _, kinds in _effects(program, call, "mirror")
-        if kinds.keys() & _CHANGES
+        if kinds.keys() & CERTAIN_CHANGES
     }
     for call in calls:
         for vertex, name, _, kinds in _effects(program, call, "mirror"):

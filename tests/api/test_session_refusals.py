@@ -21,10 +21,15 @@ from support.programs.driven import (
 import tux
 from tux import (
     Apply,
+    Context,
+    Edge,
     Exchange,
     GlobalSync,
     Graph,
     MiniBatch,
+    Program,
+    Vertex,
+    value,
 )
 from tux.base import signals
 
@@ -177,3 +182,29 @@ def test_the_second_ctrl_c_ends_stages_at_once(monkeypatch):
             s.run(GlobalSync(interrupt_twice))
         with pytest.raises(tux.UsageError, match="out of step"):
             s.run(*epoch())
+
+
+class NarrowFields(Program):
+    """Fields of narrow types."""
+
+    page = Vertex(a=value("i1"), flag=value("b1"), pair=value("f4", 2))
+    link = Edge("page", "page")
+    tau = Context(step=value("i2"), count=value("u4"))
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "lost"),
+    [("a", 300, "300"), ("a", 1.5, "1.5"), ("a", float("nan"), "nan"), ("flag", 2, "2")],
+)
+def test_numbers_that_a_field_does_not_hold_are_refused(field, given, lost):
+    with open_session(NarrowFields) as s:
+        with pytest.raises(tux.UsageError, match=f"does not hold {lost}"):
+            s.vertices["page"][field] = given
+        assert not s.vertices["page"][field].any()
+        with pytest.raises(tux.UsageError, match="tau.step is int16, which does not hold 70000"):
+            s.tau.step = 70000
+        s.tau.count, s.tau.step = 5, 7.0
+        s.vertices["page"]["flag"] = True
+        assert (s.tau.count, s.tau.step) == (5, 7) and s.vertices["page"]["flag"].all()
+        with pytest.raises(tux.UsageError, match="give an array of this shape"):
+            s.vertices["page"]["pair"] = np.ones(2)  # a row is no value of all

@@ -5,6 +5,7 @@ import pytest
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.base.errors import DataError
 
 ENDS = ("user", "item")
 
@@ -53,3 +54,40 @@ def test_both_ends_of_one_type():
 )
 def test_ids_that_begin_with_others(mine, known, begins):
     assert Ids.of(mine)[0].begin_with(Ids.of(known)[0]) is begins
+
+
+def test_indices_move_with_data_of_all_vertices():
+    known = {"page": Ids(np.array([7, 3])), "tag": Ids(np.array([1]))}
+    ranks = {"page": {"rank": [1.0, 2.0, 3.0]}}
+    edges = EdgeData.of(("page", "page"), [3, 9], [9, 7], {}, vertex_fields=ranks)
+    assert edges.ids["page"].values.tolist() == [3, 7, 9]
+    moved = edges.against(known)
+    ids, found = moved.ids["page"].values.tolist(), moved.vertex_fields["page"]["rank"]
+    assert dict(zip(ids, found, strict=True)) == {3: 1.0, 7: 2.0, 9: 3.0}
+    assert moved.ids["tag"] is known["tag"]
+    part = EdgeData.of(("page", "page"), [3], [9], {}, vertex_fields={"page": {"rank": [1.0, 2.0]}})
+    assert part.against(known).vertex_fields == {}
+    with pytest.raises(DataError, match="rank is given for 2 of 3 vertices of type page"):
+        part.beside(known)
+
+
+def join_types(first, second):
+    """Join edges of two types, with data of items of each."""
+    rated = EdgeData.of(("user", "item"), [0, 1], [5, 6], {}, vertex_fields=first)
+    tagged = EdgeData.of(
+        ("item", "tag"), [5, 6], [0, 1], {}, against=rated.ids, vertex_fields=second
+    )
+    return rated.join({"tagged": tagged})
+
+
+def test_joined_edges_keep_data_of_vertices_of_all():
+    edges = join_types(
+        {"item": {"price": [1, 2]}}, {"tag": {"w": [3, 4]}, "item": {"size": [5, 6]}}
+    )
+    told = {kind: {*fields} for kind, fields in edges.vertex_fields.items()}
+    assert told == {"item": {"price", "size"}, "tag": {"w"}}
+    assert edges.vertex_fields["tag"]["w"].tolist() == [3, 4]
+    again = {"item": {"price": [1, 2]}}
+    assert join_types(again, again).vertex_fields["item"]["price"].tolist() == [1, 2]
+    with pytest.raises(DataError, match="edges of two types come with item.price"):
+        join_types(again, {"item": {"price": [1, 3]}})

@@ -55,13 +55,13 @@ def test_shares_of_workers_become_one_model(k, by):
     for worker in team.workers:
         over = [receiver.install(message) for message in model_messages(worker, k)]
         assert over == [False] * (len(over) - 1) + [True]
-    check(edge_results(holder), edges, 2)
+    check(edge_results([holder]), edges, 2)
 
 
 def test_on_one_worker():
     edges = shop_edges()
     (worker,) = train_team(Coded(), edges, 3, k=1).workers
-    check(edge_results(worker), edges, 3)
+    check(edge_results([worker]), edges, 3)
 
 
 def test_messages_that_do_not_fit_are_refused():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.programs.typed_programs import shop_edges
 
+from tux.arrays.edges import EdgeData
 from tux.graph.sample import sample
 
 
@@ -42,3 +43,11 @@ def test_all_are_taken_where_there_are_no_more():
     assert sample(edges, None, 60, 0)[0] is edges
     small, _ = sample(edges, None, 59, 0)
     assert len(small) < 60 and np.unique(small.src).size == len(small.ids["user"])
+
+
+def test_edges_between_vertices_of_a_type_that_only_they_have():
+    draw = np.random.default_rng(0)
+    rated = EdgeData.of(("user", "item"), *draw.integers(0, 50, (2, 300)), {})
+    like = EdgeData.of(("tag", "tag"), np.arange(20), np.arange(1000, 1020), {}, against=rated.ids)
+    small, _ = sample(rated.join({"like": like}), None, 100, 0)
+    assert pairs_of(small)["like"] == [(n, 1000 + n) for n in range(20)]

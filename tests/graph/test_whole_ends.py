@@ -47,8 +47,8 @@ def test_edges_of_an_end_stay_together_or_it_is_said(name, end):
     program = BySource() if end == "src" else ByTarget()
     if name in end_keeping_partitioners(end):
         parts = partition_inputs(program, Inputs(LINKS), name, 3, 0).parts
-        assert cut_end(parts, end) == ""
-        assert cut_end(parts, "dst" if end == "src" else "src") != ""
+        assert cut_end(parts, "page", end) == ""
+        assert cut_end(parts, "page", "dst" if end == "src" else "src") != ""
         assert parts[0].types["page"].cut and all(len(part.src) for part in parts)
         return
     with pytest.raises(UsageError, match=f"{name} cuts the edges of a page as {end}") as error:

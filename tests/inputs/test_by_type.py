@@ -6,7 +6,9 @@ import pytest
 from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_tables
 
 import tux
-from tux import DataError, UsageError
+from tux import DataError, Edge, Program, UsageError, Vertex, data
+from tux.arrays.edges import EdgeData
+from tux.graph.local import LocalGraph
 from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
 from tux.inputs.memory import wrap_data
@@ -206,3 +208,30 @@ def test_a_program_of_one_type_takes_its_name(tmp_path, monkeypatch):
     assert len(load(tux.MF(), "rating=r.csv").train) == 60
     tables()["bought"][:5].rename(columns={"count": "rating"}).to_csv("rating=r.csv", index=False)
     assert len(load(tux.MF(), "rating=r.csv").train) == 5
+
+
+def test_held_out_edges_in_memory():
+    edges = shop_edges()
+    bought = EdgeData.of(("user", "item"), edges.src, edges.dst, dict(edges.fields))
+    others = {name: shop_tables(edges)[name] for name in ("tagged", "friend")}
+    test = EdgeData.of(("user", "item"), edges.src[:4], edges.dst[:4], {"count": np.ones(4, "i4")})
+    inputs = load(SocialShop(), {"bought": bought, **others}, test)
+    graph = LocalGraph.whole(SocialShop(), inputs.train, inputs.test, 0)
+    assert {*graph.vertices} == {"user", "item", "tag"} and len(graph.held_out) == 4
+    assert len(graph.vertices["tag"]) == len(inputs.train.ids["tag"])
+
+
+def test_data_of_vertices_that_come_with_edges_of_a_second_type():
+    weights = {"tag": {"fame": [1.0, 2.0]}}
+    tagged = EdgeData.of(("item", "tag"), [4, 5, 4], [8, 9, 9], {}, vertex_fields=weights)
+    bought = EdgeData.of(("user", "item"), [1, 2], [5, 6], {})
+    given = load(Weighted(), {"bought": bought, "tagged": tagged}).train
+    assert given.vertex_fields["tag"]["fame"].tolist() == [1.0, 2.0]
+
+
+class Weighted(Program):
+    user, item, tag = Vertex(), Vertex(), Vertex(fame=data("f8", default=5))
+    bought, tagged = Edge("user", "item"), Edge("item", "tag")
+
+    def stages(self):
+        return []

@@ -79,6 +79,16 @@ def test_initial_values(init, law):
     assert value(init=init).resolve({}).init == law
 
 
+def test_initial_values_that_f8_rounds_are_refused():
+    value("i8", init=2**62)
+    for declare in (
+        lambda: value("i8", init=2**62 + 1),
+        lambda: total("i8", combine=lambda a, b: a, init=2**63 - 1),
+    ):
+        with pytest.raises(ProgramError, match="initial values are f8, which round it"):
+            declare()
+
+
 @pytest.mark.parametrize("code", ["i1", "i4", "i8", "u1", "u8", "f4", "f8"])
 def test_deltas_start_at_the_identity_of_their_combination(code):
     for combine, join in (("sum", np.add), ("min", np.minimum), ("max", np.maximum)):

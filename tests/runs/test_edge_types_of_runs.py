@@ -110,6 +110,26 @@ def test_a_folder_of_other_types(here, capsys):
         main_error(["partition", *texts, "cut2", "more", "--program", PROGRAM, "--parts", "2"])
 
 
+class Reordered(tux.Program):
+    """The types of SocialShop, those beside the first in another order."""
+
+    user, item, tag = tux.Vertex(n=tux.delta("f8")), tux.Vertex(), tux.Vertex()
+    bought = tux.Edge("user", "item")
+    friend = tux.Edge("user", "user")
+    tagged = tux.Edge("item", "tag")
+
+    def stages(self):
+        return [tux.Apply("user", lambda user: None)]
+
+
+def test_a_folder_with_its_types_in_another_order(here):
+    texts = [f"{name}={path}" for name, path in shop_files(here, shop_edges()).items()]
+    words = ["cut", "--program", PROGRAM, "--parts", "2", "--method", "random"]
+    assert main(["partition", *texts, *words]) == 0
+    with pytest.raises(DataError, match="its edge types beside the first are tagged from"):
+        tux.run(Reordered(), "cut", jit=False)
+
+
 def main_error(argv):
     """Parse and do a command, and raise its error."""
     from tux.cli.partition import partition

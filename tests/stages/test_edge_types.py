@@ -8,12 +8,26 @@ from support.programs.typed_programs import (
     SocialShop,
     befriend,
     buy,
+    price,
     shop_edges,
     shop_model,
     spread,
 )
 
-from tux import Apply, Edge, Exchange, ForEach, MiniBatch, Program, ProgramError, Vertex, shared
+from tux import (
+    Apply,
+    Edge,
+    Exchange,
+    ForEach,
+    MiniBatch,
+    Program,
+    ProgramError,
+    Vertex,
+    data,
+    delta,
+    shared,
+    value,
+)
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 from tux.graph.layout import Layout
@@ -181,3 +195,156 @@ def test_advice_where_no_partitioner_keeps_a_type_whole():
     with pytest.raises(ProgramError) as error:
         train_team(WholeFriends(), data, 1, k=3, by="bicut")
     assert "run it on one worker: an edge of type friend joins two of type user" in error.value.do
+
+
+class LateItems(Program):
+    """Items may wait with changes along bought edges for an Apply of items with tags."""
+
+    user, tag = Vertex(), Vertex(fame=value("f8", init=1))
+    item = Vertex(price=value("f8"), sold=delta("f8"), told=delta("f8"), q=shared("f8"))
+    bought, tagged = Edge("user", "item", count=data("i4")), Edge("item", "tag")
+
+    def __init__(self, *stages, **params):
+        super().__init__(**params)
+        self._stages = stages
+
+    def stages(self):
+        return list(self._stages)
+
+
+def sell(user, item, bought):
+    item.sold += bought.count
+
+
+def add_fame(item, tag, tagged):
+    item.told += tag.fame
+
+
+def label_items(all=False):
+    """Return a mini-batch along tagged edges with an Apply of items."""
+    told = Exchange(add_fame, edge="tagged")
+    return MiniBatch(told, Apply("item", price, all=all), over="tag", vertices=2)
+
+
+def late_data():
+    edges = shop_edges()
+    tagged = edges.others["tagged"]
+    return edges.join({"tagged": EdgeData.of(tagged.ends, tagged.src, tagged.dst, {})})
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [Exchange(sell), label_items()],
+        [label_items(), Exchange(sell)],  # they wait for the next epoch
+        [ForEach("item", lambda item: None, once=True), Exchange(sell), label_items()],
+    ],
+)
+def test_an_apply_of_touched_rows_takes_changes_along_its_own_edges_alone(stages):
+    with pytest.raises(ProgramError) as error:
+        Training(start(LateItems(*stages), late_data(), jit=False))
+    assert error.value.what == (
+        "Apply(item, price) in a MiniBatch along tagged gets the changes of workers with such "
+        "edges, and `sell` has changed item.sold before it, along bought"
+    )
+    assert 'put an Apply("item", ...) before the MiniBatch' in error.value.do
+
+
+@pytest.mark.parametrize("by", ["random", "ne"])
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [Exchange(sell), Apply("item", price), label_items()],
+        [Exchange(sell), label_items(all=True)],
+    ],
+)
+def test_changes_that_an_apply_of_all_rows_takes_first(stages, by):
+    data = late_data()
+    one = complete(LateItems(*stages), data, 2)
+    team = train_team(LateItems(*stages), data, 2, k=3, by=by)
+    expected = one.tables["item"].arrays["price"][one.graph.vertices["item"].row_of]
+    np.testing.assert_array_equal(team.gather("item", "price"), expected)
+
+
+def add_one(user, item, bought):
+    user.x += 1
+
+
+def see(src, dst):
+    src.y += dst.x
+
+
+def set_y(user):
+    user.z += user.y
+
+
+class MeanChanges(Program):
+    """A mean of changes, which is taken in a mini-batch along edges of the second type."""
+
+    user = Vertex(x=shared("f8", combine="mean"), y=delta("f8"), z=value("f8"))
+    item = Vertex()
+    bought, friend = Edge("user", "item"), Edge("user", "user")
+
+    def stages(self):
+        batch = Exchange(see, edge="friend"), Apply("user", set_y)
+        return [Exchange(add_one), MiniBatch(*batch, over="src", vertices=5)]
+
+
+def test_a_mean_weighs_replicas_by_their_edges_of_all_types():
+    graph = start(MeanChanges(), _friends_who_buy(), jit=False).graph
+    assert (graph.along("friend").counts("user") == graph.counts("user")).all()
+    assert graph.counts("user").sum() > len(graph.edges)
+
+
+def _friends_who_buy():
+    edges = shop_edges()
+    bought = EdgeData.of(("user", "item"), edges.src, edges.dst, {})
+    friend = edges.others["friend"]
+    return bought.join(
+        {"friend": EdgeData.of(friend.ends, friend.src, friend.dst, {}, against=bought.ids)}
+    )
+
+
+def visit(page):
+    pass
+
+
+class PagesAndFriends(Program):
+    page, user = Vertex(), Vertex(n=delta("f8"))
+    link, friend = Edge("page", "page"), Edge("user", "user")
+
+    def stages(self):
+        meeting = Exchange(lambda src, dst: None, edge="friend")
+        return [MiniBatch(meeting, ForEach("page", visit), over="src")]
+
+
+def test_blocks_of_one_type_do_not_have_vertices_of_another_whose_ends_are_called_alike():
+    with pytest.raises(ProgramError, match="MiniBatch along friend, of which page is no end"):
+        PagesAndFriends().stages()[0].inner_scope(PagesAndFriends(), "")
+
+
+class WholeSources(Program):
+    """Edges of the first type lie with their source, and other edges anywhere."""
+
+    user, item = Vertex(n=delta("f8"), total=value("f8")), Vertex()
+    friend, bought = Edge("user", "user", whole="src"), Edge("user", "item")
+
+    def stages(self):
+        return [Exchange(count_friends), Apply("user", keep_count)]
+
+
+def count_friends(src, dst):
+    src.n += 1
+
+
+def keep_count(user):
+    user.total = user.n
+
+
+def test_whole_edges_of_the_first_of_several_types():
+    src, dst = np.array([0, 0, 1, 2, 3, 3, 3]), np.array([1, 2, 3, 0, 1, 2, 0])
+    friend = EdgeData.of(("user", "user"), src, dst, {})
+    bought = EdgeData.of(("user", "item"), [0, 1, 9], [5, 6, 7], {}, against=friend.ids)
+    data = friend.join({"bought": bought})
+    team = train_team(WholeSources(), data, 1, k=2, by="source")
+    np.testing.assert_array_equal(team.gather("user", "total"), [2, 1, 1, 3, 0])

@@ -85,6 +85,29 @@ def test_plans_and_options():
     assert len(serial_reasons(Racers(), one_worker())) == 1
 
 
+def add_both(src, edges, tau):
+    for edge in edges:
+        edge.dst.seen += 1
+        src.seen += 1
+        tau.sum += 1
+
+
+class Added(Program):
+    """A shared field of the context, which may be seen late, and vertices that race."""
+
+    node = Vertex(seen=shared("f8"))
+    link = Edge("node", "node")
+    tau = Context(sum=shared("f8"))
+
+
+def test_shared_fields_of_the_context_that_may_be_seen_late():
+    stage = Exchange(add_both, additive=True, racing=True, stale_context=True)
+    assert stage.plan(Added(), "src").why
+    assert stage.plan(Added(), "src", racing=True).form == "racing"
+    with pytest.raises(ProgramError, match="tau.sum, a shared field"):
+        Exchange(add_both, additive=True, racing=True).plan(Added(), "src", racing=True)
+
+
 def one_worker():
     from tux.program.stage import Cluster
 

@@ -153,14 +153,23 @@ class LiveContext:
 
 
 def _fit(values: Any, shape: tuple[int, ...], dtype: np.dtype, called: str) -> np.ndarray:
-    """Return values as an array of this shape, or of which each row is laid out flat."""
+    """Return values as an array of this shape, or of which each row is laid out flat. UsageError
+    for another shape, and for a number that the dtype does not hold.
+    """
     given = np.asarray(values)
     if given.shape[:1] == shape[:1] and given.size == np.prod(shape):
         given = given.reshape(shape)
-    try:
-        return np.broadcast_to(given.astype(dtype, casting="same_kind"), shape)
-    except (TypeError, ValueError):
+    if given.dtype.kind not in "biuf" or given.shape not in ((), shape):
         raise UsageError(
             f"{called} is {dtype} {shape}, and is given {given.dtype} {given.shape}",
             do="give an array of this shape, in the order of ids, or one number",
-        ) from None
+        )
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitted = given.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(fitted, given):
+        lost = given[fitted != given].flat[0]
+        raise UsageError(
+            f"{called} is {dtype}, which does not hold {lost}",
+            do="give numbers that it holds, or declare the field with another dtype",
+        )
+    return np.broadcast_to(fitted, shape)

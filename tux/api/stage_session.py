@@ -26,6 +26,7 @@ from tux.program.naming import describe_value
 from tux.program.program import Program
 from tux.program.stage import Stage
 from tux.run_folder.folder import RunRecord
+from tux.run_folder.model_columns import edge_columns
 from tux.runs.begin import choose_partitioner, fit_plan_to_folder, load_for
 from tux.runs.description import describe
 from tux.runs.on_demand import RunOnDemand
@@ -127,6 +128,7 @@ class StageSession:
         for name, vertices in self.vertices.items():
             kept = [f for f, d in vertices.declared.items() if d.in_model]
             model[name] = {"id": vertices.ids, **{f: vertices[f] for f in kept}}
+        model |= edge_columns(run.workers, self._record.id_types)
         tau = context_table(run.workers)
         rows = {f: tau.arrays[f] for f, d in tau.declared.items() if d.in_model}
         model["tau"] = {

@@ -146,24 +146,29 @@ class EdgeData:
         return [*dict.fromkeys(end for each in self.by_type.values() for end in each.ends)]
 
     def join(self, others: Mapping[str, EdgeData]) -> EdgeData:
-        """Add edges of other types by name. The ids of each extend those of the one before it.
-        DataError where there are data of the vertices of these edges alone.
+        """Add edges of other types by name. The ids of each extend those of the one before it; data
+        of vertices are those of all. DataError where two give the same field, or one gives data of
+        a part of the vertices.
         """
-        ids = {**self.ids}
+        ids, id_types = {**self.ids}, {**self.id_types}
+        known: dict[str, dict[str, np.ndarray]] = {}
+        words: dict[str, dict[str, np.ndarray]] = {}
         for each in others.values():
             ids |= each.ids
-        for kind, fields in self.vertex_fields.items():
-            if fields and len(ids[kind]) > len(self.ids[kind]):
-                raise DataError(
-                    f"edges of another type have {len(ids[kind]) - len(self.ids[kind])} more "
-                    f"vertices of type {kind}, of which {', '.join(fields)} is not given",
-                    do="give the data of all vertices as a table",
-                )
-        rows = {name: replace(each, ids=ids, unseen={}) for name, each in others.items()}
-        id_types = {**self.id_types}
-        for each in others.values():
             id_types |= each.id_types
-        return replace(self, ids=ids, others=rows, id_types=id_types)
+        for each in (self, *others.values()):
+            for kind, fields in each.vertex_fields.items():
+                _check_joined(kind, fields, known.setdefault(kind, {}), len(ids[kind]))
+                known[kind] |= fields
+            for kind, named in each.categories.items():
+                words.setdefault(kind, {}).update(named)
+        rows = {
+            name: replace(each, ids=ids, unseen={}, vertex_fields={}, categories={})
+            for name, each in others.items()
+        }
+        return replace(
+            self, ids=ids, others=rows, id_types=id_types, vertex_fields=known, categories=words
+        )
 
     def behind(self, kind: str, known: Ids) -> EdgeData:
         """Return these edges with the vertices of type `kind` numbered as new ones after the
@@ -195,14 +200,14 @@ class EdgeData:
     def against(self, known: Mapping[str, Ids]) -> EdgeData:
         """Return these edges with the indices of the `known` ids, by vertex type. Ids that are not
         known follow them, as in `of`, so that indices mean the same in both. Edges that already
-        have these indices are not changed.
+        have these indices are not changed. Ids of known types at no end of these edges are kept.
 
-        Where indices change, `vertex_fields` of the type are left out: they may not tell of all
+        Where indices change, `vertex_fields` of the type are left out if they do not tell of all
         that are known.
         """
         at = dict(zip(("src", "dst"), self.ends, strict=True))
         changed: dict[str, Any] = {
-            "ids": {**self.ids},
+            "ids": {**known, **self.ids},
             "unseen": {**self.unseen},
             "vertex_fields": {**self.vertex_fields},
         }
@@ -211,9 +216,28 @@ class EdgeData:
                 continue
             changed["ids"][kind], place = known[kind].extend(self.ids[kind].values)
             changed["unseen"][kind] = len(changed["ids"][kind]) - len(known[kind])
-            changed["vertex_fields"].pop(kind, None)
+            fields = changed["vertex_fields"].pop(kind, {})
+            if len(changed["ids"][kind]) == len(self.ids[kind]):
+                moved = np.argsort(place)
+                changed["vertex_fields"][kind] = {
+                    name: each[moved] for name, each in fields.items()
+                }
             changed |= {end: place[getattr(self, end)] for end, of in at.items() if of == kind}
         return replace(self, **changed)
+
+    def beside(self, known: Mapping[str, Ids]) -> EdgeData:
+        """Return these edges with the indices of the `known` ids, of edges of another type.
+        DataError where they tell data of some of the vertices of a type only.
+        """
+        moved = self.against(known)
+        for kind, fields in self.vertex_fields.items():
+            if fields and kind not in moved.vertex_fields:
+                raise DataError(
+                    f"{', '.join(fields)} is given for {len(self.ids[kind])} of "
+                    f"{len(moved.ids[kind])} vertices of type {kind}",
+                    do="give the data of all vertices as a table",
+                )
+        return moved
 
     def __len__(self) -> int:
         return len(self.src)
@@ -277,6 +301,26 @@ def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.nda
         if not at:
             state.update(f"{name} {piece.dtype.str} {count} ".encode())
         state.update(np.ascontiguousarray(piece).data)
+
+
+def _check_joined(
+    kind: str, fields: Mapping[str, np.ndarray], known: Mapping[str, np.ndarray], count: int
+) -> None:
+    """Raise DataError unless `fields` are data of all vertices of a type, `count`, and none of them
+    is `known` with other values.
+    """
+    for name, values in fields.items():
+        if name in known and not np.array_equal(known[name], values):
+            raise DataError(
+                f"edges of two types come with {kind}.{name}, and do not agree",
+                do="give it with the edges of one type, or as a table",
+            )
+        if len(values) != count:
+            raise DataError(
+                f"edges of another type have {count - len(values)} more vertices of type {kind}, "
+                f"of which {name} is not given",
+                do="give the data of all vertices as a table",
+            )
 
 
 def _check_finite(name: str, what: str, values: np.ndarray) -> None:

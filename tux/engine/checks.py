@@ -12,7 +12,7 @@ from tux.graph.partitioned import cut_end, end_keeping_partitioners
 from tux.program.fields import Field
 from tux.program.naming import place_of_member
 from tux.program.program import Program
-from tux.program.stage import Stage, TotalAddition
+from tux.program.stage import Stage, TotalAddition, VertexChange
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -43,6 +43,8 @@ def refuse_dependence(
     for stage in (*training, *judging):
         with stage.locate_errors():
             stage.check_replicas(program)
+    # changes of an epoch may wait until the next
+    changes_after(program, (*training, *training), frozenset())
     for stages, end in ((training, "the epoch ends"), (judging, "evaluate() ends")):
         left: dict[str, TotalAddition] = {}
         for stage in stages:
@@ -54,6 +56,19 @@ def refuse_dependence(
                 where=added.where,
                 do="add GlobalSync(f) after it to the stages, whose `f` sets a value or a metric",
             )
+
+
+def changes_after(
+    program: Program, stages: Sequence[Stage], before: frozenset[VertexChange]
+) -> frozenset[VertexChange]:
+    """Return the changes that wait for an Apply after some stages, if those in `before` do so
+    before them; none with one edge type, where each Apply takes all. ProgramError for an Apply that
+    would take a part of a change.
+    """
+    for stage in stages if len(program.edge_types) > 1 else ():
+        with stage.locate_errors():
+            before = stage.changes_after(program, before)
+    return before
 
 
 def _refuse_held_out(training: Sequence[Stage]) -> None:
@@ -97,10 +112,10 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
 
 def refuse_wrong_cut(worker: Worker) -> None:
     """Raise ProgramError where vertices or edges that the program declares whole are cut."""
-    end = worker.program.edge.whole
-    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
+    end, kind = worker.program.edge.whole, worker.program.edge.ends[0]
+    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], kind, end)):
         raise ProgramError(
-            f"the edges of {worker.program.edge.ends[0]} {vertex} as {end} lie on several workers, "
+            f"the edges of {kind} {vertex} as {end} lie on several workers, "
             f'and {type(worker.program).__name__} declares them whole="{end}"',
             do=f"use --partitioner {' or '.join(end_keeping_partitioners(end))}",
         )

@@ -4,7 +4,7 @@ scores. Edges stay where they lie; at the end of a run each worker sends its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,12 +44,13 @@ def own_edge_rows(worker: Worker) -> dict[str, EdgeRows]:
     return out
 
 
-def edge_results(worker: Worker) -> Iterator[tuple[str, EdgeRows]]:
-    """Yield the edges with results of all workers, by type: those that were received, or else the
-    worker's own. They are sorted by their ends; repeated pairs by their values.
+def edge_results(workers: Sequence[Worker]) -> Iterator[tuple[str, EdgeRows]]:
+    """Yield the edges with results of `workers`, by type: those that the first has received from
+    all, or else their own. They are sorted by their ends; repeated pairs by their values.
     """
-    for name, own in own_edge_rows(worker).items():
-        pieces = worker.received_edges.get(name, [own])
+    each_own = [own_edge_rows(worker) for worker in workers]
+    for name, own in each_own[0].items():
+        pieces = workers[0].received_edges.get(name) or [each[name] for each in each_own]
         src, dst = (
             np.concatenate([getattr(each, end) for each in pieces]) for end in ("src", "dst")
         )

@@ -279,6 +279,10 @@ class PartitionAlong(Partition):
         seen = {"program": along(partition.program, name), "graph": partition.graph.along(name)}
         self.__dict__.update(seen, _partition=partition)
 
+    def along(self, name: str) -> Partition:
+        """Return the partition as stages along the edge type `name` see it; "" is the one here."""
+        return self if name in ("", self.program.edge_name) else self._partition.along(name)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._partition, name)
 

@@ -105,12 +105,15 @@ class LocalGraph:
     others: Mapping[str, LocalEdges] = field(default_factory=dict)
 
     def along(self, name: str) -> LocalGraph:
-        """Return the graph with the edges of another type, of which none is held out."""
+        """Return the graph as stages along another type see it: with the edges of that type, of
+        which none is held out, and the first type's among the others.
+        """
         edges, none = self.others[name], np.empty(0, np.int32)
         fields = {name: column[:0] for name, column in edges.fields.items()}
         held_out = LocalEdges(edges.declared, none, none, fields, fixed=True)
         part = self.part and self.part.along(name)
-        return LocalGraph(self.vertices, edges, held_out, part, self.topology)
+        others = {"": self.edges, **{n: each for n, each in self.others.items() if n != name}}
+        return LocalGraph(self.vertices, edges, held_out, part, self.topology, others=others)
 
     def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
@@ -204,7 +207,6 @@ class LocalGraph:
                 {**train.vertex_fields.get(name, {}), **last.vertex_fields.get(name, {})},
             )
             for name in program.vertices
-            if name in last.ids
         }
         row_of = {name: each.row_of for name, each in vertices.items()}
         held_out = edges_as_rows(program, row_of, [last.src, last.dst], last.fields)

@@ -207,7 +207,7 @@ def partition_inputs(
     end, held_out = program.edge.whole, program.edge.held_out
     if inputs.folder:
         cut_graph = PartitionedGraph.from_folder(inputs.folder, inputs.train, inputs.test, held_out)
-        if end and (vertex := cut_end(cut_graph.parts, end)):
+        if end and (vertex := cut_end(cut_graph.parts, program.edge.ends[0], end)):
             raise DataError(
                 f"its edges of {program.edge.ends[0]} {vertex} as {end} lie in several parts, but "
                 f'the program declares them whole="{end}"',
@@ -253,12 +253,12 @@ def _drop_unread_columns(program: BaseProgram, edges: EdgeData) -> EdgeData:
     return replace(edges, fields=fields, vertex_fields=vertex_fields, others=others)
 
 
-def cut_end(parts: Sequence[Part], end: str) -> str:
-    """Find a vertex whose edges as `end` ("src" or "dst") lie in several parts; "" if there is
-    none.
+def cut_end(parts: Sequence[Part], kind: str, end: str) -> str:
+    """Find a vertex of type `kind` whose edges of the first type as `end` ("src" or "dst") lie in
+    several parts; "" if there is none.
     """
     for part in parts:
-        (each,), side = part.types.values(), ("src", "dst").index(end)
+        each, side = part.types[kind], ("src", "dst").index(end)
         here = np.bincount((part.src, part.dst)[side], minlength=len(each.rows))[: each.n_train]
         positions = each.rows[: each.n_train]
         (cut,) = np.nonzero((here > 0) & (here != part.degrees[side][positions]))

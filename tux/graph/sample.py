@@ -83,11 +83,12 @@ def _draw_other_edges(
         among = np.flatnonzero(inside)
         if len(among) > most:
             among = np.sort(draw.choice(among, most, replace=False))
-        for kind, codes in sides:
-            if kind not in kept:
-                kept[kind] = np.zeros(len(edges.ids[kind]), bool)
-                kept[kind][list(named.get(kind, ()))] = True
-                kept[kind][codes[among]] = True
+        for kind in each.ends - kept.keys():
+            kept[kind] = np.zeros(len(edges.ids[kind]), bool)
+            kept[kind][list(named.get(kind, ()))] = True
+            for end, codes in sides:  # both, where they have one type
+                if end == kind:
+                    kept[kind][codes[among]] = True
         chosen[name] = among
     return chosen
 

@@ -262,7 +262,7 @@ def _read_source(
             check_labels(source, program)
         source = retype_points(source, program)
         if train is None:
-            return source.against(known) if known else source
+            return source.beside(known) if known else source
         return align_with_train(source, train)
     if isinstance(source, MemoryData):
         return _edges_in_memory(source, program, train, reading, warn, known)
@@ -300,7 +300,7 @@ def _edges_in_memory(
     if isinstance(data, DeferredEdges):
         edges = data.make()
         if train is None:
-            return edges.against(known) if known else edges
+            return edges.beside(known) if known else edges
         return align_with_train(edges, train)
     if isinstance(program.input, Points):
         if train is not None:

@@ -39,6 +39,11 @@ def check_init(kind: str, dtype: np.dtype, init: Any) -> None:
         _check_function(init, f"the initial value of a {kind} field")
         return
     if isinstance(init, int | float | np.number):
+        if isinstance(init, int | np.integer) and int(float(init)) != init:
+            raise ProgramError(
+                f"a {kind} field cannot begin as {init}: initial values are f8, which round it",
+                do="give one that f8 holds, or let an Apply or a GlobalSync of setup() set it",
+            )
         init = Initialiser("constant", float(init), 0.0)
     if not isinstance(init, Initialiser):
         raise ProgramError(

@@ -52,6 +52,17 @@ class TotalAddition(NamedTuple):
     where: str
 
 
+class VertexChange(NamedTuple):
+    """A change of a field of a vertex type that replicas keep until an Apply. `edge`: the edge type
+    whose edges lead to the vertices that change; "" if any may.
+    """
+
+    vertex: str
+    field: str
+    edge: str
+    udf: str
+
+
 class Stage(ABC):
     """One stage of a program, as the user declares it.
 
@@ -119,4 +130,16 @@ class Stage(ABC):
         program, role = self.inner_scope(program, role)
         for stage in self.inside:
             before = stage.totals_after(program, before, role)
+        return before
+
+    def changes_after(
+        self, program: BaseProgram, before: frozenset[VertexChange], role: str = ""
+    ) -> frozenset[VertexChange]:
+        """Return the changes that wait for an Apply after this stage if those in `before` do so
+        before it. ProgramError for an Apply that would take a part of one.
+        """
+        program, role = self.inner_scope(program, role)
+        for stage in self.inside:
+            with stage.locate_errors():
+                before = stage.changes_after(program, before, role)
         return before

@@ -29,14 +29,23 @@ def columns_of(
     for name, vertices in worker.graph.vertices.items():
         ids = to_given_type(vertices.ids.values[: vertices.n_train], given.get(name, ""))
         yield name, {"id": ids, **vertex_columns(worker, name)}
-    for name, rows in edge_results(worker):
-        edge, columns = worker.program.edge_types[name], _flat(rows.fields)
+    yield from edge_columns([worker], given)
+    yield "tau", vertex_columns(worker, "tau")
+
+
+def edge_columns(
+    workers: Sequence[Worker], given: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the columns of results on the edges of `workers`, or that the first has of all, as
+    `columns_of` does; `given`: the types of ids.
+    """
+    for name, rows in edge_results(workers):
+        edge, columns = workers[0].program.edge_types[name], _flat(rows.fields)
         for role, kind, codes in zip(edge.roles, edge.ends, rows[:2], strict=True):
-            ids = worker.graph.vertices[kind].ids.values[codes]
+            ids = workers[0].graph.vertices[kind].ids.values[codes]
             columns[role] = to_given_type(ids, given.get(kind, ""))
         order = [each for each in (*edge.roles, *rows.fields) if each in columns]
         yield f"{name}{OF_EDGES}", {each: columns[each] for each in order}
-    yield "tau", vertex_columns(worker, "tau")
 
 
 def model_of(

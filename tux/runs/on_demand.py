@@ -9,11 +9,11 @@ from itertools import groupby
 from tux.base.errors import UsageError
 from tux.clock.steps import Step
 from tux.cluster.simulated import SimulatedCluster
-from tux.engine.checks import check_finite, refuse_wrong_cut
+from tux.engine.checks import changes_after, check_finite, refuse_wrong_cut
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.worker import Worker
 from tux.program.program import Program, returned_stages, stages_of
-from tux.program.stage import Cluster, Stage, TotalAddition
+from tux.program.stage import Cluster, Stage, TotalAddition, VertexChange
 from tux.runs.kept_steps import KeptSteps
 from tux.stages.program_stages import complete_pass
 
@@ -37,6 +37,7 @@ class RunOnDemand:
         self._messages, self._kept = SimulatedCluster(workers, seed), KeptSteps(workers)
         self._returned: dict[str, list[Stage]] = {}  # by the method of the program
         self._left: dict[str, TotalAddition] = {}  # totals that wait for a GlobalSync
+        self._changes = frozenset[VertexChange]()  # that wait for an Apply
         for worker in workers:
             refuse_wrong_cut(worker)
         self._pass(self._parts(stages_of(self.program, "setup", self._about)), 0)
@@ -58,6 +59,7 @@ class RunOnDemand:
         fields as they are, without what was gathered; of several, see `is_out_of_step`.
         """
         completed, left = complete_pass(self.program, stages, self._left)
+        changes = changes_after(self.program, completed, self._changes)
         parts, number = self._parts(completed), self.epoch + 1
         if ends():
             raise KeyboardInterrupt
@@ -65,7 +67,7 @@ class RunOnDemand:
             worker.most_epochs = most or max(self.program.epochs, number)
             worker.forget_metrics()
         self._pass(parts, None)
-        self._left = left
+        self._left, self._changes = left, changes
         for worker in self.workers:
             worker.epoch = number
         for worker in self.workers:
