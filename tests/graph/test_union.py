@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.programs.typed_programs import shop_edges
 
+from tux.base.errors import DataError
+from tux.graph import union
 from tux.graph.partitioned import PartitionedGraph
 from tux.graph.union import Union, two_sides
 
@@ -85,3 +87,10 @@ def test_a_whole_type_is_not_cut(name, by, friends):
     assert parts[0].types[name].cut == (friends and name == "user")
     assert sum(len(part.src) for part in parts) == len(data)
     assert sum(len(part.others["tagged"].src) for part in parts) == len(data.others["tagged"])
+
+
+def test_more_vertices_than_numbers(monkeypatch):
+    monkeypatch.setattr(union, "MAX_VERTICES", 30)
+    with pytest.raises(DataError, match="user and item and tag have 40 vertices together") as error:
+        Union.of(shop_edges())
+    assert error.value.do == "run it on one worker"

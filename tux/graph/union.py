@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
+from tux.arrays.ids import MAX_VERTICES
+from tux.base.errors import DataError
 
 
 class Union(NamedTuple):
@@ -26,7 +28,9 @@ class Union(NamedTuple):
 
     @staticmethod
     def of(data: EdgeData, whole: str = "") -> Union:
-        """Make the union of `data` and the edges of other types beside them."""
+        """Make the union of `data` and the edges of other types beside them. DataError for more
+        vertices than int32 numbers.
+        """
         ends = [each.ends for each in data.by_type.values()]
         sides = two_sides(ends)
         if not data.others:
@@ -36,6 +40,12 @@ class Union(NamedTuple):
             first = 0
             for name in side:
                 first_of[name], first = first, first + len(data.ids[name])
+            if first > MAX_VERTICES:
+                raise DataError(
+                    f"{' and '.join(side)} have {first:,} vertices together, and partitioners "
+                    f"number at most {MAX_VERTICES:,}",
+                    do="run it on one worker",
+                )
         pairs = [
             (each.src + first_of[each.ends[0]], each.dst + first_of[each.ends[1]])
             for each in data.by_type.values()
