@@ -167,8 +167,8 @@ class Apply(CallingStage):
             if touched and change.edge != program.edge_name and may_be_cut(program, self.over):
                 along = f", along {change.edge}" if change.edge else ""
                 raise ProgramError(
-                    f"{self.label} in a MiniBatch along {program.edge_name} gets the changes of "
-                    f"workers with such edges, and `{change.udf}` has changed "
+                    f"{self.label} in a MiniBatch along {program.edge_name} takes changes "
+                    f"only from workers that have such edges, and `{change.udf}` has changed "
                     f"{self.over}.{change.field} before it{along}",
                     do=f'put an Apply("{self.over}", ...) before the MiniBatch, or write all=True',
                 )

@@ -244,8 +244,8 @@ def test_an_apply_of_touched_rows_takes_changes_along_its_own_edges_alone(stages
     with pytest.raises(ProgramError) as error:
         Training(start(LateItems(*stages), late_data(), jit=False))
     assert error.value.what == (
-        "Apply(item, price) in a MiniBatch along tagged gets the changes of workers with such "
-        "edges, and `sell` has changed item.sold before it, along bought"
+        "Apply(item, price) in a MiniBatch along tagged takes changes only from workers that have "
+        "such edges, and `sell` has changed item.sold before it, along bought"
     )
     assert 'put an Apply("item", ...) before the MiniBatch' in error.value.do
 

@@ -59,12 +59,11 @@ def kept_edge_arrays(graph: LocalGraph) -> list[tuple[str, np.ndarray]]:
     """List the fields of edges that are part of the model, each with the name of its set of edges:
     "edges", or "edges.TYPE" of the types beside the first.
     """
-    every = {"edges": graph.edges} | {f"edges.{name}": each for name, each in graph.others.items()}
     return [
         (name, edges.fields[f])
-        for name, edges in every.items()
+        for name, edges in graph.edge_sets.items()
         for f, declared in edges.declared.fields.items()
-        if declared.kept
+        if declared.kept and name != "held_out"
     ]
 
 

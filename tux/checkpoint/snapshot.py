@@ -150,10 +150,7 @@ def arrays_of(partition: Partition) -> dict[str, np.ndarray]:
         if any(unacked.any() for unacked in mirrors.unacked.values()):
             raise RuntimeError(f"mirrors of {name} wait for answers")
         out |= {f"base/{name}/{field}": array for field, array in mirrors.base.items()}
-    graph = partition.graph
-    every = {"edges": graph.edges, "held_out": graph.held_out}
-    every |= {f"edges.{name}": each for name, each in graph.others.items()}
-    for prefix, edges in every.items():
+    for prefix, edges in partition.graph.edge_sets.items():
         for field, array in edges.fields.items():
             if edges.declared.fields[field].kind != "data":
                 out[f"{prefix}/{field}"] = array

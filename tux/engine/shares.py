@@ -136,8 +136,7 @@ def _worker_share(
     The layouts of its stages decide the order of its edges. If that or the outline is wanted, the
     stages are prepared here as on the worker, but not compiled.
     """
-    every = {"edges": graph.edges, "held_out": graph.held_out}
-    every |= {f"edges.{name}": each for name, each in graph.others.items()}
+    every = graph.edge_sets
     numbers = dict.fromkeys(every, np.empty(0, np.int64))
     numbered = {
         name: edges

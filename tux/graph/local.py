@@ -115,6 +115,14 @@ class LocalGraph:
         others = {"": self.edges, **{n: each for n, each in self.others.items() if n != name}}
         return LocalGraph(self.vertices, edges, held_out, part, self.topology, others=others)
 
+    @property
+    def edge_sets(self) -> dict[str, LocalEdges]:
+        """All edges by the names that files and messages have for them: "edges", "held_out", and
+        "edges.TYPE" of the other types.
+        """
+        others = {f"edges.{name}": each for name, each in self.others.items()}
+        return {"edges": self.edges, "held_out": self.held_out, **others}
+
     def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
         declared = self.edges.declared
