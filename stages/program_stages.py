@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tux.base.errors import ProgramError
 from tux.program.computed import Computed, Gather, in_order
 from tux.program.naming import place_of_member
-from tux.program.program import STAGED, Program, returned_stages
+from tux.program.program import STAGED, Program, returned_stages, stages_of
 from tux.program.stage import Cluster, Stage, TotalAddition
 from tux.stages.analysis.calling import CallingStage, calls_of
 from tux.stages.analysis.effect_expressions import EVERY
@@ -75,6 +75,28 @@ def complete_pass(
         with stage.locate_errors():
             before = stage.totals_after(program, before)
     return completed, before
+
+
+def held_out_formulas(program: Program, cluster: Cluster) -> set[str]:
+    """Return the numbers with formulas that only a run with held-out data computes; none if one on
+    `cluster` has such data.
+    """
+    if cluster.has_test:
+        return set()
+    judging = {*_numbers(program, judging=True)}
+    held = cluster._replace(has_test=True)
+    return judging | _computed_in(program, held) - _computed_in(program, cluster)
+
+
+def _computed_in(program: Program, cluster: Cluster) -> set[str]:
+    """Return the numbers with formulas that some stage of `program` computes."""
+    return {
+        name
+        for method in STAGED
+        for _, stage, _ in calls_of(program, stages_of(program, method, cluster))
+        if isinstance(stage, GlobalSync)
+        for name in stage.computes
+    }
 
 
 def _add_formulas(

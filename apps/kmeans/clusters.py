@@ -48,7 +48,6 @@ CONTEXT = {
     "lots": total("n_clusters", combine="min"),
     "left": total(trials),
     "far": argmax(),
-    "test_inertia": metric("test_squares", test_squares=total()),
     **{name: metric() for name in ("inertia", "moved", "shift", "empty_clusters")},
 }
 

@@ -17,6 +17,7 @@ from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Exchange, ForEach, GlobalSync, MiniBatch, Repeat, Score
+from tux.stages.computed import metric
 
 
 class SparseKMeans(Clusters):
@@ -36,6 +37,7 @@ class SparseKMeans(Clusters):
         shown_square=total(start.trials),
         grown=total("n_clusters"),
         crossed=total("n_clusters"),
+        test_inertia=metric("test_squares", test_squares=total()),
         **CONTEXT,
     )
 

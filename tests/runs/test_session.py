@@ -15,7 +15,6 @@ from tux import Context, Edge, Program, Vertex, data, delta, metric, total, valu
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
-from tux.arrays.networks import from_arrays
 from tux.base.errors import Interrupted, UsageError
 from tux.base.text import plural
 from tux.cli.info import info
@@ -369,27 +368,3 @@ def test_no_epochs_write_the_initial_state(tmp_path, workers):
     assert [record["epoch"] for record in result.records] == [0]
     model = read_parquet(tmp_path / "out" / "model" / "page.parquet")
     assert not model["degree"].any()
-
-
-def test_a_metric_that_nothing_adds_to_is_told(tmp_path):
-    text = """
-from tux import *
-
-def add(user, item, rating, tau):
-    tau.n += 1
-
-class Adding(Program):
-    epochs = 2
-    user = item = Vertex()
-    rating = Edge("user", "item", value=data("f4"))
-    tau = Context(n=total(), mae=metric("errors / m", errors=total(), m=total()), all=metric("n"))
-
-    def stages(self):
-        return [Exchange(add)]
-"""
-    (tmp_path / "adding.py").write_text(text, encoding="utf-8")
-    program = find(str(tmp_path / "adding.py")).program()
-    watch = RecordingSilent()
-    run(program, from_arrays([1], [2], ends=("user", "item"), value=[3.0]), watch=watch)
-    (warning,) = [each for each in watch.warnings if "no value" in each]
-    assert warning.startswith("mae has no value") and "errors, m" in warning

@@ -15,6 +15,7 @@ from tux.options.watcher import Phases
 from tux.program.computed import Computed
 from tux.program.program import Program
 from tux.program.report import Tables
+from tux.program.stage import Cluster
 from tux.runs.advice import advise_on_workers
 from tux.runs.context import RunContext
 from tux.runs.finish import (
@@ -27,6 +28,7 @@ from tux.runs.finish import (
     save_model,
 )
 from tux.runs.full_disk import write_patiently
+from tux.stages.program_stages import held_out_formulas
 
 
 def train_and_finish(run: RunContext) -> Tables:
@@ -156,11 +158,12 @@ def _no_value_warning(program: Program) -> str:
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
     """Warn of metrics with formulas that have no value after the first evaluation."""
     worker, watch = run.training.worker, run.watch
+    cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
+    held_out = held_out_formulas(worker.program, cluster)
     for name, field in worker.program.context.fields.items():
         if not (isinstance(field, Computed) and field.reported and field.formula.text):
             continue
-        measured = field.gather is None or worker.graph.has_test
-        if measured and name not in record and name != worker.program.monitor:
+        if name not in record and name not in held_out and name != worker.program.monitor:
             needed = ", ".join(field.formula.names)
             watch.warn(
                 f"{name} has no value after the first evaluation: it is NaN, or no function adds "

@@ -1,0 +1,56 @@
+"""Metrics with formulas that have no value after the first evaluation: of which a run warns."""
+
+from support.machines.watchers import RecordingSilent
+
+from tux import Context, Edge, Program, Vertex, data, metric, total
+from tux.arrays.networks import from_arrays
+from tux.options.options import RunOptions
+from tux.program.sources import find
+from tux.runs.session import run
+from tux.stages import Exchange
+
+
+def test_a_metric_that_nothing_adds_to_is_told(tmp_path):
+    text = """
+from tux import *
+
+def add(user, item, rating, tau):
+    tau.n += 1
+
+class Adding(Program):
+    epochs = 2
+    user = item = Vertex()
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(n=total(), mae=metric("errors / m", errors=total(), m=total()), all=metric("n"))
+
+    def stages(self):
+        return [Exchange(add)]
+"""
+    (tmp_path / "adding.py").write_text(text, encoding="utf-8")
+    program = find(str(tmp_path / "adding.py")).program()
+    watch = RecordingSilent()
+    run(program, from_arrays([1], [2], ends=("user", "item"), value=[3.0]), watch=watch)
+    (warning,) = [each for each in watch.warnings if "no value" in each]
+    assert warning.startswith("mae has no value") and "errors, m" in warning
+
+
+def test_a_metric_of_held_out_edges_alone_is_not_missed_without_them():
+    def add_error(user, item, rating, tau):
+        tau.errors += rating.value
+
+    class Judging(Program):
+        epochs = 1
+        user = item = Vertex()
+        rating = Edge("user", "item", value=data("f4"))
+        tau = Context(test_errors=metric("sqrt(errors)", errors=total()))
+
+        def stages(self):
+            return [Exchange(lambda user: None)]
+
+        def evaluate(self, cluster):
+            return [Exchange(add_error, held_out=True)] if cluster.has_test else []
+
+    watch = RecordingSilent()
+    ratings = from_arrays([1], [2], ends=("user", "item"), value=[3.0])
+    run(Judging(), ratings, options=RunOptions(jit=False), watch=watch)
+    assert not [each for each in watch.warnings if "test_errors" in each]
