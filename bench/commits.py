@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.arguments import names_among
+from tux.engine.records import metrics
 
 CASES = {
     "mf": "mf ratings/ml-1m/ml-1m.train.dat.gz --rank 64 --epochs 40",
@@ -39,16 +40,14 @@ CASES = {
     "lbfgs": "linear libsvm/farm-ads-vect.gz --epochs 150 --tol 0",
     "adam": "linear libsvm/farm-ads-vect.gz --solver adam --epochs 150",
     "gbdt": "gbdt libsvm/a9a.gz --epochs 60",
-    "kmeans": "kmeans corpora/kos/docword.kos.txt.gz --n_clusters 50 --epochs 60 --tol 0",
-    "kmeans-a9a": "kmeans libsvm/a9a.gz --n_clusters 20 --epochs 100 --tol 0",
+    "kmeans": "kmeans corpora/kos/docword.kos.txt.gz --n-clusters 50 --epochs 60 --tol 0",
+    "kmeans-a9a": "kmeans libsvm/a9a.gz --n-clusters 20 --epochs 100 --tol 0",
 }
 """The flags of `tux run` of each case; the second word is a file of the data."""
 
-TIMES = {"epoch", "clock", "seconds"}
-
 
 class Epochs(NamedTuple):
-    """What a run measured: seconds of each epoch but the first, and its last metric."""
+    """The seconds of each epoch of a run but the first, and its last metric."""
 
     seconds: np.ndarray
     result: float
@@ -66,7 +65,7 @@ def run_epochs(checkout: Path, flags: Sequence[str], threads: int) -> Epochs:
             raise SystemExit(f"{checkout}: tux run {' '.join(flags)}\n{done.stderr}")
         lines = (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
-    result = next((value for name, value in records[-1].items() if name not in TIMES), 0.0)
+    result = next(iter(metrics(records[-1]).values()), 0.0)
     return Epochs(np.diff([record["seconds"] for record in records]), float(result))
 
 

@@ -16,7 +16,6 @@ from tux.messages.message import BadMessage, Kind, Message
 from tux.messages.payloads import ROW, Answer, Totals
 from tux.program.base_program import BaseProgram
 from tux.program.computed import Computed
-from tux.program.params import WORKERS
 from tux.program.stage import Batch, TotalAddition
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import Claim, RowTable
@@ -125,7 +124,7 @@ class GlobalSync(CallingStage):
         """
         claim = Claim(frozenset(tau.declared.keys() - read_only))
         spec, arrays = tau.visible_fields("sync", claim=claim)
-        numbers = partition.parameters | {WORKERS: partition.workers}
+        numbers = partition.parameters | partition.numbers
         values = {
             "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
             "tau": plain_row(spec)(arrays, 0),

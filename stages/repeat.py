@@ -12,7 +12,6 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.clock.steps import RepeatedSteps, Step
 from tux.engine.partition import Partition
-from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
 from tux.rows.plain import plain_parameters, plain_row
 from tux.stages.check.explain import program_errors
@@ -125,7 +124,7 @@ class Repeat(Stage):
         f = self.until
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-        numbers = partition.parameters | {WORKERS: partition.workers}
+        numbers = partition.parameters | partition.numbers
         spec, arrays = partition.tables["tau"].visible_fields(
             "score"
         )  # alike on all workers, read-only

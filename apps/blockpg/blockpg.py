@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.blockpg import logistic
+from tux.apps.blockpg import logistic, passes
 from tux.apps.blockpg.context import SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
-from tux.apps.blockpg.passes import accepting, close_pass, decide, settle_weight
 from tux.apps.blockpg.penalties import lower_penalty
 from tux.apps.blockpg.quality import JUDGED, probability, quality_stages
 from tux.apps.blockpg.span import ALL, KEPT, add_displacement, add_trial_penalties, choose
-from tux.apps.blockpg.start import beginning, crowding, start_path
+from tux.apps.blockpg.start import BLOCKS, begin, begin_together, start_path
 from tux.apps.blockpg.weights import SparseReport
 from tux.program.fields import data, delta, master, mirror, value
 from tux.program.input import Samples
@@ -28,8 +27,6 @@ from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Score
-
-BLOCKS = 64  # of features in a pass, with several workers
 
 
 class BlockPG(Program):
@@ -67,6 +64,7 @@ class BlockPG(Program):
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 500
+    precision = "f4"  # of sums over entries, which are half the work
     agree = "optimum"  # blocks of features that step at once shorten their steps
     input = Samples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
@@ -111,7 +109,7 @@ class BlockPG(Program):
         blocks = self._together(cluster)
         stages = [
             ForEach("sample", logistic.weigh_sample),
-            GlobalSync(beginning(crowding(blocks, cluster.slack))),
+            GlobalSync(begin_together if blocks else begin),
             ForEach("sample", logistic.follow_weights),
             ForEach("sample", logistic.keep_margin),
         ]
@@ -122,20 +120,21 @@ class BlockPG(Program):
         return [*stages, GlobalSync(start_path)]
 
     def stages(self, cluster):
+        accept = passes.accept_together if self._together(cluster) else passes.accept_alone
         return [
             *([GlobalSync(lower_penalty)] if self.path > 1 else []),
             *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
             ForEach("sample", logistic.measure),
-            GlobalSync(decide, aggregate=add_displacement),
+            GlobalSync(passes.decide, aggregate=add_displacement),
             GlobalSync(choose, aggregate=add_trial_penalties),
             ForEach("sample", logistic.attempt),
-            GlobalSync(accepting(crowding(self._together(cluster), cluster.slack))),
-            Apply("feature", settle_weight, gather=False),
+            GlobalSync(accept),
+            Apply("feature", passes.settle_weight, gather=False),
             ForEach("sample", logistic.follow_weights),
             Exchange(logistic.pass_on, additive=True),
             ForEach("sample", logistic.keep_margin),
-            GlobalSync(close_pass),
+            GlobalSync(passes.close_pass),
         ]
 
     def evaluate(self, cluster):

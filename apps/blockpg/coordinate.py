@@ -13,7 +13,7 @@ def add_resting_slope(feature, edges, tau):
     """Compute the slope of the loss along a feature at rest, before a full pass."""
     if feature.active or not tau.full:
         return
-    g = np.float32(0)
+    g = 0.0
     for edge in edges:
         g += edge.value * edge.sample.r
     feature.g += g
@@ -31,13 +31,13 @@ def gather(feature, edges, tau):
     """
     if not (tau.full or feature.active):
         return
-    g, s = np.float32(0), np.float32(0)
+    g, s, stiff = 0.0, 0.0, 1.0
     if feature.active and tau.crowd == 0 and tau.floor == 0:
         # u is then h times the same number everywhere, and scatter needs h too: less is fetched
         for edge in edges:
             g += edge.value * edge.sample.r
             s += edge.value * edge.value * edge.sample.h
-        s *= np.float32(tau.stiff)
+        stiff = tau.stiff
     elif feature.active:
         for edge in edges:
             g += edge.value * edge.sample.r
@@ -47,7 +47,7 @@ def gather(feature, edges, tau):
             g += edge.value * edge.sample.r
             s += edge.value * edge.value * np.float32(tau.top * (1 + tau.crowd * edge.sample.near))
     feature.g += g
-    feature.s += s
+    feature.s += s * stiff
 
 
 def step(feature, tau, p):

@@ -11,6 +11,7 @@ import numpy as np
 
 from tux.apps.blockpg.rounding import after_pass, after_search, is_lower
 from tux.apps.blockpg.span import KEPT, direction
+from tux.apps.blockpg.start import crowding
 
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
 # passes over active features go on while they gain this share of the last full one's gain, at most
@@ -52,22 +53,20 @@ def decide(tau, p):
     )
 
 
-def accepting(crowd):
-    """Return a UDF that calls `accept` before a pass whose steps are damped by `crowd`. A run that
-    is resumed on another number of workers has another `crowd` than it began with.
-    """
-
-    def accept_for(tau, p):
-        accept(tau, p)
-        tau.changed = bool(tau.changed or tau.crowd != crowd)
-        tau.crowd = crowd
-
-    return accept_for
+def accept_alone(tau, p):
+    """Accept before a pass in which features step one by one."""
+    accept(tau, p, 0.0)
 
 
-def accept(tau, p):
+def accept_together(tau, p):
+    """Accept before a pass in which features step at once."""
+    accept(tau, p, crowding(p))
+
+
+def accept(tau, p, crowd):
     """Take the step if F is lower there; undo the pass if it raised F and still does; set how stiff
-    the next pass is.
+    the next pass is. Its steps are damped by `crowd`: a run that is resumed on another number of
+    workers has another one than it began with.
     """
     trial = tau.loss + tau.trial_penalty
     tau.taken = bool(tau.x.any() and is_lower(trial, tau))
@@ -89,7 +88,9 @@ def accept(tau, p):
         or tau.anew
         or (stiff, floor) != (tau.stiff, tau.floor)
         or tau.crowd > 0
+        or tau.crowd != crowd
     )
+    tau.crowd = crowd
     if tau.undone:
         tau.backed += 1
         tau.b, tau.penalty, tau.F, tau.moved[:] = tau.before, tau.last_penalty, tau.last, 0

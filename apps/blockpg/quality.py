@@ -19,6 +19,7 @@ from tux.program.fields import total, value
 from tux.stages import Apply, Exchange, ForEach, GlobalSync
 from tux.stages.computed import metric
 
+MAX_DUAL = 1 - 1e-16  # of a dual variable, which is below 1
 _TESTS = ("test_logloss", "test_accuracy", "test_auc")
 JUDGED = {name: metric() for name in ("duality_gap", *_TESTS)} | {
     name: value("f8") for name in ("share_up", "share_down", "scale")
@@ -88,7 +89,7 @@ def set_scale(tau, p):
 def add_dual(sample, tau):
     """Add a sample's part to the dual objective."""
     if sample.c > 0:
-        a = min(max(tau.scale * abs(sample.dual) / sample.c, 1e-300), 1 - 1e-16)
+        a = min(max(tau.scale * abs(sample.dual) / sample.c, 1e-300), MAX_DUAL)
         tau.dual -= sample.c * (a * math.log(a) + (1 - a) * math.log1p(-a))
 
 

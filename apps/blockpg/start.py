@@ -7,34 +7,29 @@ import numpy as np
 CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
 
 
-def crowding(blocks, slack):
+BLOCKS = 64  # of features in a pass, with several workers
+
+
+def crowding(p):
     """Return how much a step is damped for each other feature of a sample that moves: features step
-    at once in `blocks` blocks (0: one by one) of workers that are up to `slack` clocks apart.
+    at once in blocks of workers that are up to some clocks apart.
     """
-    return CROWD * (slack + 1) / blocks if blocks else 0.0
+    return CROWD * (p.slack + 1) / (p.blocks or BLOCKS)
 
 
-def beginning(crowd):
-    """Return a UDF that sets the intercept and all else that follows from the weights of the
-    samples; steps are damped by `crowd`.
-    """
+def begin(tau, p):
+    """Set the intercept and all else that follows from the weights of the samples."""
+    tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error = tau.most, p.l1, True, 1.0, 1.0
+    tau.top, tau.anew, tau.changed = tau.heaviest / 4, True, True
+    tau.b = tau.before = (
+        np.log(tau.up / tau.down) if p.fit_intercept and tau.up > 0 and tau.down > 0 else 0.0
+    )
 
-    def begin(tau, p):
-        tau.crowd = crowd
-        tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error, tau.changed = (
-            tau.most,
-            p.l1,
-            True,
-            1.0,
-            1.0,
-            True,
-        )
-        tau.top, tau.anew = tau.heaviest / 4, True
-        tau.b = tau.before = (
-            np.log(tau.up / tau.down) if p.fit_intercept and tau.up > 0 and tau.down > 0 else 0.0
-        )
 
-    return begin
+def begin_together(tau, p):
+    """Do the same where features step at once."""
+    begin(tau, p)
+    tau.crowd = crowding(p)
 
 
 def start_path(tau, p):

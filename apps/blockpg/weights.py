@@ -90,7 +90,7 @@ def weights(program: Program, model: Model) -> dict[str, np.ndarray]:
     return {
         "feature": model.ids["feature"][order],
         "weight": w[order],
-        "intercept": np.float64(_intercept(model)),
+        "intercept": np.asarray(_intercept(model)),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tux.apps.deepwalk.embedding import Embedding, EmbeddingInput
 from tux.apps.deepwalk.skipgram import fill, learn, table
-from tux.apps.deepwalk.walking import WalkProgram, choose_step
+from tux.apps.deepwalk.walking import WalkProgram, step
 from tux.base.random import uniform
 from tux.program.fields import shared
 from tux.program.params import param
@@ -28,15 +28,11 @@ def small_vectors(p):
     return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
 
 
-def with_negatives(walk):
-    """Return a UDF that makes a walk, step by step, and at its last place the pool of negatives."""
-
-    def make(start, path, noise, at, topology, p, rng):
-        walk(start, path, at, topology, p, rng)
-        if at == len(path) - 1:
-            fill(noise, topology, rng)
-
-    return make
+def make(start, path, noise, at, topology, p, rng):
+    """Make a walk, step by step, and at its last place the pool of negatives."""
+    step(start, path, at, topology, p, rng)
+    if at == len(path) - 1:
+        fill(noise, topology, rng)
 
 
 class DeepWalkInput(EmbeddingInput):
@@ -83,7 +79,7 @@ class DeepWalk(WalkProgram, Embedding):
 
     def stages(self, cluster):
         walks = Generate(
-            with_negatives(choose_step(self)),
+            make,
             learn,
             "node",
             rounds=self.num_walks,

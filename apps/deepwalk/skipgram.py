@@ -17,7 +17,7 @@ import numpy as np
 
 from tux.base.alias import fill_aliases
 
-LAST = np.float32(1e-4)  # the step at the end
+LAST = 1e-4  # the step at the end
 AT_ONCE = 4  # rows multiplied in one loop, so that the centre's is read once for all
 
 
@@ -30,7 +30,7 @@ def products(u, edges, at, n, out, first):
     for k in range(0, n, AT_ONCE):
         a, b = edges[at[k]].node.c, edges[at[k + 1]].node.c
         c, d = edges[at[k + 2]].node.c, edges[at[k + 3]].node.c
-        w = x = y = z = np.float32(0)
+        w = x = y = z = 0.0
         for j in range(len(u)):
             w += u[j] * a[j]
             x += u[j] * b[j]
@@ -44,13 +44,11 @@ def sigmoids(x, n):
     call, so that the loop is vector code.
     """
     for k in range(n):
-        y = min(max(np.float32(0.5) * x[k], np.float32(-4.97)), np.float32(4.97))
+        y = min(max(0.5 * x[k], -4.97), 4.97)
         s = y * y
-        above = y * (np.float32(135135) + s * (np.float32(17325) + s * (np.float32(378) + s)))
-        below = np.float32(135135) + s * (
-            np.float32(62370) + s * (np.float32(3150) + s * np.float32(28))
-        )
-        x[k] = np.float32(0.5) + np.float32(0.5) * above / below
+        above = y * (135135.0 + s * (17325.0 + s * (378.0 + s)))
+        below = 135135.0 + s * (62370.0 + s * (3150.0 + s * 28.0))
+        x[k] = 0.5 + 0.5 * above / below
 
 
 def change(u, new, edges, at, n, g, first):
@@ -74,7 +72,7 @@ def centre(u, path, near, m, noise, far, n, a, g, new):
     products(u, noise, far, n, g, room)
     sigmoids(g, room + n)
     for k in range(m):
-        g[k] = a * (np.float32(1) - g[k])
+        g[k] = a * (1.0 - g[k])
     for k in range(room, room + n):
         g[k] *= -a
     for j in range(len(u)):
@@ -92,7 +90,7 @@ def learn(path, noise, p, rng, progress, share):
     a = (p.learning_rate + (LAST - p.learning_rate) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
     far = np.empty(2 * p.window * p.negatives + AT_ONCE, np.int32)
-    g, new = np.empty(len(near) + len(far), np.float32), np.empty(p.dimensions, np.float32)
+    g, new = np.empty(len(near) + len(far)), np.empty(p.dimensions)
     for i in range(len(path)):
         reach, m, n = 1 + rng.below(p.window), 0, 0
         for j in range(max(0, i - reach), min(len(path), i + reach + 1)):
@@ -110,16 +108,15 @@ def learn(path, noise, p, rng, progress, share):
 def fill(noise, topology, rng):
     """Draw a pool of negatives, from Walker's table."""
     for k in range(len(noise)):
-        x = rng.uniform() * len(topology.keep)
-        i = np.int64(x)
-        noise[k] = i if x - i < topology.keep[i] else topology.other[i]
+        i = rng.below(len(topology.keep))
+        noise[k] = i if rng.uniform() < topology.keep[i] else topology.other[i]
 
 
 def table(topology):
     """Return Walker's table of how often each vertex is a negative, which `fill` reads."""
     n, m = len(topology.bounds) - 1, len(topology.ends)
     each = None
-    if topology.sums is not None and m:
+    if len(topology.sums):
         each = np.diff(topology.sums, prepend=0.0)
         firsts = topology.bounds[:-1][np.diff(topology.bounds) > 0]
         each[firsts] = topology.sums[firsts]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.deepwalk.walk_lines import Lines, check_words
-from tux.apps.deepwalk.walking import WalkInput, WalkProgram, choose_step
+from tux.apps.deepwalk.walking import WalkInput, WalkProgram, step
 from tux.arrays.arrow import CodedColumn, parquet_writer
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
@@ -24,17 +24,13 @@ from tux.stages.computed import metric
 AT_ONCE = 1 << 20  # vertices on the walks of a block
 
 
-def counting(walk):
-    """Return a UDF that takes a step and counts it."""
-
-    def make(start, path, at, topology, p, rng, tau):
-        walk(start, path, at, topology, p, rng)
-        if at == 0:
-            tau.begun += 1
-        elif path[at] >= 0:
-            tau.taken += 1
-
-    return make
+def make(start, path, at, topology, p, rng, tau):
+    """Take a step, and count it."""
+    step(start, path, at, topology, p, rng)
+    if at == 0:
+        tau.begun += 1
+    elif path[at] >= 0:
+        tau.taken += 1
 
 
 def report(tau):
@@ -104,7 +100,5 @@ class Walks(WalkProgram):
     tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
 
     def stages(self):
-        walks = Generate(
-            counting(choose_step(self)), None, "node", rounds=self.num_walks, path="walk_length"
-        )
+        walks = Generate(make, None, "node", rounds=self.num_walks, path="walk_length")
         return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.walk_length)), GlobalSync(report)]

@@ -3,15 +3,15 @@
 import numpy as np
 
 from tux.apps.kmeans.lloyd import place
+from tux.apps.kmeans.passes import square_of
 from tux.apps.kmeans.start import choose, is_candidate, note_candidate
 
 
 def measure(sample, edges, tau):
     """Compute the square of a sample, and add its part to the sums of features."""
-    square = 0.0
     for edge in edges:
-        square += np.float64(edge.value) ** 2
         edge.feature.shown[0] += edge.value
+    square = square_of(edges)
     sample.square += square
     tau.spread += square
 
@@ -47,12 +47,12 @@ def take_coordinates(feature, tau):
         adopt(feature, tau)
     for t in range(len(feature.trial)):
         feature.trial[t] = feature.shown[t]
-        tau.shown_square[t] += np.float64(feature.trial[t]) ** 2
+        tau.shown_square[t] += feature.shown[t] ** 2
 
 
 def adopt(feature, tau):
     """Copy the coordinate of the best candidate to the center."""
-    feature.s[tau.at] = feature.trial[tau.best] * np.float32(tau.found)
+    feature.s[tau.at] = feature.trial[tau.best] * tau.found
 
 
 def set_candidate_squares(tau):
@@ -78,12 +78,6 @@ def add_center(tau):
     place(tau)
 
 
-def set_random_candidates(tau):
-    """Take the candidates of a random start from the draws; each is a cluster of one sample."""
-    tau.lowest[: len(tau.lots)] = tau.lots
-    tau.size[:] = np.isfinite(tau.lots)
-
-
 def show_all(sample, edges, tau):
     """Write a candidate's entries to its features, where there is a candidate for each center."""
     if is_candidate(sample, tau):
@@ -94,11 +88,11 @@ def show_all(sample, edges, tau):
 def adopt_all(feature, tau, p):
     """Make the coordinates of all candidates those of the centers."""
     for k in range(p.n_clusters):
+        tau.grown[k] += feature.sums[k] ** 2
         feature.s[k], feature.sums[k] = feature.sums[k], 0.0
-        tau.grown[k] += np.float64(feature.s[k]) ** 2
 
 
 def set_random_centers(tau):
-    """Set the squares of random centers."""
-    tau.square[:] = tau.grown
+    """Set the squares of random centers; each is a cluster of one sample."""
+    tau.square[:], tau.size[:] = tau.grown, np.isfinite(tau.lowest[: len(tau.size)])
     place(tau)

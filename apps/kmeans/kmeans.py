@@ -43,7 +43,7 @@ class SparseKMeans(Clusters):
 
     def setup(self):
         known = [
-            ForEach("sample", start.begin),
+            ForEach("sample", start.count),
             Exchange(first.measure, over="sample", shares=8),
             GlobalSync(first.set_count),
             Apply("feature", first.mean),
@@ -57,7 +57,7 @@ class SparseKMeans(Clusters):
     def _random(self):
         return [
             ForEach("sample", start.draw_alike),
-            GlobalSync(first.set_random_candidates),
+            GlobalSync(start.set_lowest),
             Exchange(first.show_all, over="sample", shares=8),
             Apply("feature", first.adopt_all),
             GlobalSync(first.set_random_centers),
@@ -75,20 +75,17 @@ class SparseKMeans(Clusters):
         )
         return [Repeat(*each, times="n_clusters"), Apply("feature", first.adopt)]
 
-    def _batches(self):
-        part = MiniBatch(
-            Exchange(join, over="sample"),
-            Exchange(add, over="sample", shares=8),
-            Apply("feature", move),
-            GlobalSync(grow_clusters),
-            vertices=self.batch_size,
-        )
-        anew = ForEach("sample", forget), Exchange(assign, over="sample")
-        return [part, *anew, GlobalSync(judge_anew)]
-
     def stages(self):
         if self.batch_size:
-            return self._batches()
+            part = MiniBatch(
+                Exchange(join, over="sample"),
+                Exchange(add, over="sample", shares=8),
+                Apply("feature", move),
+                GlobalSync(grow_clusters),
+                vertices=self.batch_size,
+            )
+            anew = ForEach("sample", forget), Exchange(assign, over="sample")
+            return [part, *anew, GlobalSync(judge_anew)]
         return [
             ForEach("sample", relocate),
             Exchange(gather, over="sample", shares=8),

@@ -37,7 +37,7 @@ class PointKMeans(Clusters):
 
     def setup(self):
         known = [
-            Apply("sample", start.begin),
+            Apply("sample", start.count),
             Apply("sample", point_first.measure),
             GlobalSync(point_first.set_mean),
             Apply("sample", point_first.add_square),
@@ -51,7 +51,7 @@ class PointKMeans(Clusters):
     def _random(self):
         return [
             Apply("sample", start.draw_alike),
-            GlobalSync(point_first.set_random_candidates),
+            GlobalSync(start.set_lowest),
             Apply("sample", point_first.show_all),
             GlobalSync(point_first.set_random_centers),
         ]

@@ -36,7 +36,7 @@ def drift_of_others(drift):
     order = np.argsort(drift)
     most = np.full(len(drift), drift[order[-1]])
     most[order[-1]] = drift[order[-2]] if len(drift) > 1 else 0.0
-    return np.nextafter(most.astype(np.float32), np.float32(np.inf))
+    return np.nextafter(most.astype("f4"), np.inf, dtype="f4")
 
 
 def judge(tau, p):

@@ -20,12 +20,11 @@ def least(near):
     the first. As integers their order is the same, and processors compare several of them at once.
     """
     bits = near.view(np.int32)
-    low = bits[0]
+    low, at = bits[0], 0
     for k in range(len(bits)):
         low = min(low, bits[k])
-    at = np.int32(len(bits))
-    for k in range(len(bits)):
-        at = min(at, np.int32(k) if bits[k] == low else np.int32(len(bits)))
+    while bits[at] != low:
+        at += 1
     return at
 
 
@@ -34,7 +33,7 @@ def settle(sample, near, tau):
     `near` is changed. The sample gets a new `below`.
     """
     first = least(near)
-    near[first] = np.float32(np.inf)
+    near[first] = np.inf
     second = least(near)
     doubt = SURE * (sample.square + tau.norm[second])
     sample.below = math.sqrt(max(near[second] - doubt, 0.0)) if near[second] < np.inf else np.inf

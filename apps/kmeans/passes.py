@@ -7,6 +7,7 @@ one pass over its entries.
 
 import numpy as np
 
+from tux import axpy
 from tux.apps.kmeans import lloyd
 from tux.apps.kmeans.lloyd import place
 from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
@@ -23,12 +24,10 @@ def distances(edges, square, tau, p):
             near[k] += x * a[k] + y * b[k]
     if len(edges) % 2:
         last = edges[len(edges) - 1]
-        x, a = last.value, last.feature.s
-        for k in range(len(near)):
-            near[k] += x * a[k]
+        axpy(last.value, last.feature.s, near)
     whole = np.float32(square)
     for k in range(len(near)):
-        near[k] = max(whole + tau.norm[k] + tau.share[k] * near[k], np.float32(0))
+        near[k] = abs(whole + tau.norm[k] + tau.share[k] * near[k])  # rounding may lead below 0
     return near
 
 

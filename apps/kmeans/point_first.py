@@ -54,11 +54,6 @@ def add_center(tau, p):
         set_across(tau)
 
 
-def set_random_candidates(tau):
-    """Take the candidates of a random start from the draws."""
-    tau.lowest[: len(tau.lots)] = tau.lots
-
-
 def show_all(sample, tau, p):
     """Write a candidate's coordinates to the context, where there is a candidate for each
     center.

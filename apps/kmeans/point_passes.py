@@ -11,43 +11,37 @@ from tux.apps.kmeans.lloyd import judge, shift
 from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
 
 
-def less_mean(x, mean, j):
-    """Return feature j, less its mean."""
-    return np.float32(x[j] - mean[j])
+def center(x, m, j):
+    """Return feature j of a point, less its mean."""
+    return np.float32(x[j] - m[j])
 
 
-def four_less_mean(x, mean, j):
+def center_four(x, m, j):
     """Return four features from j on, less their means."""
-    return (
-        less_mean(x, mean, j),
-        less_mean(x, mean, j + 1),
-        less_mean(x, mean, j + 2),
-        less_mean(x, mean, j + 3),
-    )
+    return center(x, m, j), center(x, m, j + 1), center(x, m, j + 2), center(x, m, j + 3)
 
 
 def distances(x, square, tau, p):
     """Return squared distances to all centers, (clusters,) float32; eight features at a time."""
-    near, mean, c = np.empty(p.n_clusters, np.float32), tau.middle, tau.across
-    whole = np.float32(square)
+    near, mean, c = np.full(p.n_clusters, square, np.float32), tau.middle, tau.across
     for k in range(len(near)):
-        near[k] = whole + tau.norm[k]
+        near[k] += tau.norm[k]
     j = 0
     while j + 8 <= p.dims:
-        a0, a1, a2, a3 = four_less_mean(x, mean, j)
-        a4, a5, a6, a7 = four_less_mean(x, mean, j + 4)
+        a0, a1, a2, a3 = center_four(x, mean, j)
+        a4, a5, a6, a7 = center_four(x, mean, j + 4)
         for k in range(len(near)):
             near[k] += (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k]) + (
                 a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k]
             )
         j += 8
     while j < p.dims:
-        a0 = less_mean(x, mean, j)
+        a0 = center(x, mean, j)
         for k in range(len(near)):
             near[k] += a0 * c[j, k]
         j += 1
     for k in range(len(near)):
-        near[k] = max(near[k], np.float32(0))
+        near[k] = abs(near[k])  # rounding may lead below 0
     return near
 
 
@@ -121,10 +115,9 @@ def start_sums(tau):
 
 def join(sample, tau, p):
     """Find the nearest center of a sample of a mini-batch, and add the sample to its sum."""
-    sample.cluster = least(distances(sample.x, sample.square, tau, p))
+    sample.held, sample.cluster = -1, least(distances(sample.x, sample.square, tau, p))
     tau.joined[sample.cluster] += 1
-    for j in range(p.dims):
-        tau.gained[sample.cluster, j] += sample.x[j]
+    transfer(sample, tau, p)
 
 
 def grow_clusters(tau):

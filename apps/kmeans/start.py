@@ -16,13 +16,14 @@ def trials(p):
     return 2 + int(math.log(p.n_clusters))
 
 
-def begin(sample, tau):
-    """Begin with a sample that is in no cluster and near no center."""
+def groups(p):
+    """Return the number of groups of samples, each of which has a candidate, at most."""
+    return max(p.n_clusters, trials(p))
+
+
+def count(sample, tau):
+    """Count the samples."""
     tau.samples += 1
-    sample.square = 0.0
-    sample.least = np.inf
-    sample.held = sample.cluster = -1
-    sample.below = -np.inf
 
 
 def draw(sample, tau, p, rng):
@@ -41,7 +42,7 @@ def draw_alike(sample, tau, p, rng):
     """All samples have the same chance: one of each `n_clusters` groups becomes a center."""
     sample.group = sample.id % p.n_clusters
     sample.number = rng.uniform()
-    tau.lots[sample.group] = min(tau.lots[sample.group], sample.number)
+    tau.drawn[sample.group] = min(tau.drawn[sample.group], sample.number)
 
 
 def is_candidate(sample, tau):
@@ -53,7 +54,7 @@ def set_lowest(tau):
     """Copy the lowest number of each group from the total: the sample that drew it is the
     candidate.
     """
-    tau.lowest[: len(tau.drawn)] = tau.drawn
+    tau.lowest[:] = tau.drawn
 
 
 def note_candidate(sample, t, square, tau):

@@ -18,7 +18,7 @@ from tux.program.combining import PAIRED
 from tux.program.computed import Computed, Reduction
 from tux.program.fields import ID, Field, by_entry
 from tux.program.input import Input
-from tux.program.params import WORKERS
+from tux.program.params import OF_RUN
 from tux.program.program import STAGED, Program, returned_stages
 from tux.program.sources import LOADED
 from tux.program.stage import Cluster, Stage
@@ -303,7 +303,7 @@ def _parameters(made: _Module, program: Program) -> list[str]:
         elif declared.type is str:
             continue
         out.append(_property(name, kind, about))
-    return [*out, _property(WORKERS, "int", "the number of workers")]
+    return [*out, *(_property(name, "int", about) for name, about in OF_RUN.items())]
 
 
 def _meaning(made: _Module, meaning: Any) -> str:

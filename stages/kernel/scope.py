@@ -13,7 +13,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.partition import Partition
 from tux.program.fields import ID
-from tux.program.params import WORKERS, functions_of, is_meaning
+from tux.program.params import functions_of, is_meaning
 from tux.rows.table import RowSpec, RowTable
 from tux.rows.turns import WIDTH, new_turns
 from tux.stages.analysis.attributes import attributes
@@ -158,7 +158,8 @@ class Scope:
         return "tau"
 
     def _parameters(self) -> str:
-        values = self.values | ({WORKERS: self.partition.workers} if self.uses(WORKERS) else {})
+        of_run = self.partition.numbers
+        values = self.values | {name: of_run[name] for name in of_run if self.uses(name)}
         meanings = {name: value for name, value in values.items() if is_meaning(value)}
         numbers = {name: value for name, value in values.items() if name not in meanings}
         self.arguments[f"{self.prefix}values"] = tuple(numbers.values())

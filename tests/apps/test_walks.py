@@ -11,7 +11,7 @@ from support.programs.links import DirectedLinks
 from support.programs.programs import random_pairs, start
 
 from tux import Edge, Program, Vertex, param, shared
-from tux.apps.deepwalk.walking import choose_step
+from tux.apps.deepwalk.walking import step
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
@@ -60,7 +60,7 @@ def walk_parameters(p=1.0, q=1.0, weighted=False):
 def walks(p, *, directed, starts, length):
     """Return the walks of `starts` in plain Python, (walks, length); -1 follows their ends."""
     topology = Topology.of(SRC, DST, N, directed=directed, weights=WEIGHTS if p.weighted else None)
-    step, rng = choose_step(p), Stream(np.array([5], np.uint64))
+    rng = Stream(np.array([5], np.uint64))
     out = np.full((len(starts), length), -1, np.int32)
     for path, v in zip(out, starts, strict=True):
         for at in range(length):
@@ -188,11 +188,7 @@ class KeepsWalks(Program):
                 made.make = note_walks
                 return made
 
-        return [
-            MiniBatch(
-                Keeping(choose_step(self), count, "node", rounds=2, path="length"), vertices=6
-            )
-        ]
+        return [MiniBatch(Keeping(step, count, "node", rounds=2, path="length"), vertices=6)]
 
 
 LEFT, RIGHT = random_pairs(30, 30, 110, seed=4)

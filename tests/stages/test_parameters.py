@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.programs.programs import both_later, column, complete
+from support.programs.programs import both, both_later, column, complete
 
 from tux import (
     Context,
@@ -75,8 +75,32 @@ def test_the_number_of_workers_is_that_of_the_job_and_infinities_travel(k, jit):
     assert team.tau.seen == 5 and team.agrees("page", "far")
 
 
-def test_a_parameter_cannot_be_called_workers():
+def test_a_parameter_cannot_be_called_workers_or_slack():
     with pytest.raises(ProgramError, match="p.workers is the number of workers"):
 
         class Wrong(Distances):
             workers: int = param(3)
+
+    with pytest.raises(
+        ProgramError, match="p.slack is the number of clocks that workers may be apart"
+    ):
+
+        class WrongToo(Distances):
+            slack: int = param(3)
+
+
+@both
+@pytest.mark.parametrize("slack", [0, 2])
+def test_the_slack_of_the_run_is_read_in_all_functions(jit, slack):
+    def note(page, p):
+        page.far = p.slack
+
+    def set_seen(tau, p):
+        tau.seen = p.slack
+
+    class Slack(Distances):
+        def stages(self):
+            return [Apply("page", note), GlobalSync(set_seen)]
+
+    team = train_team(Slack(), EDGES, 2, k=1, jit=jit, slack=slack)
+    assert team.tau.seen == slack and team.gather("page", "far").tolist() == [slack] * 5

@@ -68,6 +68,7 @@ def test_rows_of_two_types(classes):
         "step": ("float", 'the "step"'),
         "measure": ("_support_programs_annotated.Measure", "the loss"),
         "workers": ("int", "the number of workers"),
+        "slack": ("int", "the number of clocks that workers may be apart"),
     }
 
 

@@ -67,6 +67,7 @@ class Partition:
         self.slack, self.rank, self.workers = slack, rank, workers
         self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
         self.profile = Profile(find_sampler(jit=jit, check=check)) if profile else None
+        self.numbers = {"workers": workers, "slack": slack}
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`

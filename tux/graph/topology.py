@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -22,14 +23,14 @@ class Topology:
     """The neighbours of each vertex: those of position v are ``ends[bounds[v] : bounds[v + 1]]``,
     ascending, each once.
 
-    bounds (n + 1,) int64, ends (m,) int32; `sums` (m,) float64 where edges have weights: a vertex's
-    weights up to and with each neighbour. `more`: arrays that the program has computed from them,
-    of any shape.
+    bounds (n + 1,) int64, ends (m,) int32; `sums` float64, (m,) where edges have weights: a
+    vertex's weights up to and with each neighbour; otherwise (0,). `more`: arrays that the program
+    has computed from them, of any shape.
     """
 
     bounds: np.ndarray
     ends: np.ndarray
-    sums: np.ndarray | None = None
+    sums: np.ndarray = field(default_factory=partial(np.empty, 0))
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
@@ -58,7 +59,7 @@ class Topology:
             keys = np.concatenate([keys, dst.astype(np.int64) * n + src])
         if weights is None:
             keys.sort()
-            keys, sums = keys[np.diff(keys, prepend=-1) > 0], None
+            keys, sums = keys[np.diff(keys, prepend=-1) > 0], np.empty(0)
         else:
             both = weights if directed else np.concatenate([weights, weights])
             order = np.argsort(keys, kind="stable")
@@ -75,8 +76,7 @@ class Topology:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays by name."""
-        own = {"bounds": self.bounds, "ends": self.ends}
-        return own | ({"sums": self.sums} if self.sums is not None else {}) | dict(self.more)
+        return {"bounds": self.bounds, "ends": self.ends, "sums": self.sums} | dict(self.more)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, np.ndarray]) -> Topology:
@@ -84,7 +84,7 @@ class Topology:
         more = {
             name: array for name, array in arrays.items() if name not in ("bounds", "ends", "sums")
         }
-        return Topology(arrays["bounds"], arrays["ends"], arrays.get("sums"), more)
+        return Topology(arrays["bounds"], arrays["ends"], arrays["sums"], more)
 
     @property
     def table(self) -> RowTable:

@@ -17,7 +17,7 @@ from tux.program.fields import EDGES, Field
 from tux.program.hooks import NEAR
 from tux.program.input import Graph, Input, Ratings
 from tux.program.naming import describe_value, place, place_of_member
-from tux.program.params import WORKERS, Param
+from tux.program.params import OF_RUN, Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
 
@@ -49,9 +49,9 @@ def complete_param(cls: type, name: str, annotation: Any, declared: Param) -> Pa
     """Return `declared` with its type: the annotation, or the default's type where there is none.
     Raise ProgramError where the name, the type or the default cannot be used.
     """
-    if name == WORKERS:
+    if name in OF_RUN:
         raise ProgramError(
-            f"a parameter is called {name}: p.{name} is the number of workers",
+            f"a parameter is called {name}: p.{name} is {OF_RUN[name]}",
             where=place_of_member(cls, name),
             do="rename it",
         )

@@ -12,8 +12,11 @@ import numpy as np
 from tux.base.errors import ProgramError, UsageError
 from tux.program.naming import describe_value
 
-WORKERS = "workers"
-"""The name of the number of workers in UDFs, beside the parameters: the name of no parameter."""
+OF_RUN = {
+    "workers": "the number of workers",
+    "slack": "the number of clocks that workers may be apart",
+}
+"""Numbers of a run that UDFs read as they read parameters, with what each is."""
 
 
 @dataclass(frozen=True)
