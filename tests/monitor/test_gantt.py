@@ -16,6 +16,7 @@ from tux.engine.timeline import KINDS
 from tux.figures import figures
 from tux.monitor.trace import gantt_chart
 from tux.monitor.trace.gantt import read_gantt
+from tux.monitor.trace.gantt_files import trace_events
 from tux.monitor.trace.gantt_parts import STATES, parts_of
 from tux.run_folder.folder import read_run
 from tux.run_folder.journal import FILE, BeginEntry, EndEntry, RestartEntry
@@ -331,6 +332,35 @@ def test_the_files_of_a_run(train_in_folder, capsys):
     assert {row[4] for row in rows} <= {"true", "false"} and {*columns["worker"]} == {0}
 
 
+def test_a_trace_has_the_intervals_of_the_text(train_in_folder):
+    for ending in ("json", "trace.json"):
+        assert main(f"export out --format gantt --out a.{ending}".split()) == 0
+    columns, trace = (
+        json.loads((train_in_folder / f"a.{ending}").read_text())
+        for ending in ("json", "trace.json")
+    )
+    name, *events = trace["traceEvents"]
+    assert name["ph"] == "M" and name["args"] == {"name": "worker 0"}
+    assert {event["ph"] for event in events} == {"X"}
+    assert [event["name"] for event in events] == columns["state"]
+    assert [event["args"]["exact"] for event in events] == columns["exact"]
+    ends = [(event["ts"] + event["dur"]) / 1e6 for event in events]
+    np.testing.assert_allclose(ends, columns["to"], atol=1e-9)
+
+
+def test_a_trace_marks_where_the_run_went_on(tmp_path):
+    folder = folder_of(
+        tmp_path / "out",
+        make_sample(50.0, 1.0, [(COMPUTE, 0.0, 1.0)]),
+        BeginEntry(60.0, 1, "h"),
+        make_sample(70.0, 2.0, [(COMPUTE, 0.0, 2.0)], worker=3),
+    )
+    events = trace_events(read_gantt(folder))["traceEvents"]
+    assert [event["pid"] for event in events if event["ph"] == "M"] == [0, 3]
+    (mark,) = [event for event in events if event["ph"] == "i"]
+    assert mark["ts"] == 1e6 and mark["s"] == "g"  # a line over all workers
+
+
 def test_a_run_without_a_model_has_a_chart(train_in_folder):
     shutil.rmtree(train_in_folder / "out" / "model")
     assert main("export out --format gantt --out a.tsv".split()) == 0
@@ -343,7 +373,7 @@ def test_mistakes_of_the_command(train_in_folder, capsys, monkeypatch):
         assert all(word in err for word in said) and "Traceback" not in err
 
     assert_refused("out --format gant --out a.png", 2, "did you mean gantt?", "of its run: gantt")
-    assert_refused("out --format gantt --out a.npz", 2, "a.npz does not say", ".tsv or .json")
+    assert_refused("out --format gantt --out a.npz", 2, "a.npz does not say", "or .trace.json")
     assert_refused("out --format gantt --out ratings.csv", 2, "ratings.csv exists")
     assert_refused("out --format gantt --out no/a.png", 2, "there is no folder no")
     assert_refused("none --format gantt --out a.png", 3, "no folder of a run")
