@@ -4,6 +4,7 @@ NumPy 2.
 
     0.5 * x, x < 0.5    the literal has the type of x; beside a whole number it is float32
     RATE * x, np.pi * x a constant of the file, or of a library, does as a literal does
+    1 / 12, 2.0**-24    so does a number that literals make
     0.5                 elsewhere it is float32
     n * x, max(n, x)    a whole number beside a float32 is float32
     n / m, np.sqrt(n)   of whole numbers is float32
@@ -248,6 +249,16 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(f"_tux_{name}", ast.Load()), [*arguments], [])
 
 
+def _is_real_number(node: ast.expr) -> bool:
+    """Return whether literals alone make a real number, as in 1 / 12 and 1 - 2.0**-24."""
+    parts = [each for each in ast.walk(node) if isinstance(each, ast.expr)]
+    return all(isinstance(each, ast.BinOp | ast.UnaryOp | ast.Constant) for each in parts) and any(
+        type(getattr(each, "value", None)) is float
+        or isinstance(getattr(each, "op", None), ast.Div)
+        for each in parts
+    )
+
+
 class Arithmetic(ast.NodeTransformer):
     """Rewriter of one function. `single`: literals and whole numbers meet float32; without it only
     products of vectors are rewritten. `weak`: names of constants, which do as literals do. `any`:
@@ -258,9 +269,11 @@ class Arithmetic(ast.NodeTransformer):
         self.single, self.weak, self.any = single, weak, False
 
     def _literal(self, node: ast.expr) -> bool:
-        """Return whether an expression is a literal float, or a constant."""
+        """Return whether an expression is a literal float, a constant, or made of literals."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             node = node.operand
+        if isinstance(node, ast.BinOp):
+            return _is_real_number(node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             return node.value.id in _LIBRARIES and node.attr in _CONSTANTS
         if isinstance(node, ast.Name):
@@ -287,6 +300,8 @@ class Arithmetic(ast.NodeTransformer):
         if isinstance(node.op, ast.MatMult):
             self.generic_visit(node)
             return self._replace(node, _call("dot", node.left, node.right))
+        if self._literal(node):
+            return self._visit_alone(node)
         is_constant = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
         if not self.single or type(node.op) not in OPERATORS:
             return self.generic_visit(node)  # type: ignore[return-value]

@@ -62,6 +62,7 @@ def double(user, p):
     user.out[5] = p.exact * wide[0]
     user.out[6] = float(1) / 3
     user.out[7] = RATE * wide[0] + np.pi
+    user.out[8] = (1 / 3 - 2.0**-24) * wide[0]
 
 
 def whole(user):
@@ -135,8 +136,9 @@ def test_literals_and_whole_numbers_meet_float32(how):
 def test_what_meets_float64_is_float64(how):
     out = run(Single(), double, **how)["out"]
     total = sum(float(x) * 0.1 for x in X)
-    expected = [0.01, 0.0, 0.1 / 3, total, 0.3, 0.01, 1 / 3, 0.01 + np.pi]
-    assert out[:8] == pytest.approx(expected, rel=1e-15)
+    made = (1 / 3 - 2.0**-24) * 0.1
+    expected = [0.01, 0.0, 0.1 / 3, total, 0.3, 0.01, 1 / 3, 0.01 + np.pi, made]
+    assert out[:9] == pytest.approx(expected, rel=1e-15)
     assert out[1] == 0.0 and out[4] == 0.3
 
 
@@ -149,12 +151,18 @@ def draw(user, rng):
     user.out[0], user.out[1] = rng.uniform(), rng.normal()
 
 
+def draw_wide(user, rng):
+    user.out[0] = float(rng.uniform())
+
+
 @everywhere
 def test_random_numbers_are_float32_and_below_1(how):
     out = run(Single(), draw, **how)["out"]
     assert (out == out.astype("f4")).all() and 0 <= out[0] < 1
     assert out.tolist() == run(Single(), draw)["out"].tolist()
     assert FUNCTIONS["_tux_unit"](1 - 2.0**-53) == np.float32(1 - 2.0**-24)
+    wide = run(Single(), draw_wide, **how)["out"][0]
+    assert 0 <= wide < 1 and wide != np.float32(wide)
 
 
 def vectors(user, p):
