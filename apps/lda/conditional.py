@@ -16,13 +16,13 @@ def make_room(p):
     document's topics (K,). They are one allocation, as a word may occur only a few times.
     """
     groups = (p.topics + GROUP - 1) // GROUP
-    both = np.empty(2 * p.topics + groups, np.float32)
+    both = np.empty(2 * p.topics + groups)
     return both[: p.topics], both[2 * p.topics :], both[p.topics : 2 * p.topics]
 
 
 def weight(word, k, tau):
     """Return q_k of a word."""
-    return (np.float32(word.n[k]) + tau.beta) / (np.float32(tau.n[k]) + tau.smooth)
+    return (word.n[k] + tau.beta) / (tau.n[k] + tau.smooth)
 
 
 def weigh(word, q, sums, tau, p, lean=None):
@@ -33,7 +33,7 @@ def weigh(word, q, sums, tau, p, lean=None):
     """
     for k in range(p.topics):
         q[k] = weight(word, k, tau)
-    whole, full = np.float32(0), p.topics // GROUP
+    whole, full = 0.0, p.topics // GROUP
     for g in range(full):
         sums[g] = sum_part(q, lean, g * GROUP, GROUP)
         whole += sums[g]
@@ -49,7 +49,7 @@ def sum_part(q, lean, first, n):
     It is gathered in a local variable: where sums are stored in the loop, its code, and so the
     rounding, depend on where the arrays lie in memory.
     """
-    part = np.float32(0)
+    part = 0.0
     for k in range(n):
         part += scale_by_alpha(q[first + k], lean, first + k)
     return part

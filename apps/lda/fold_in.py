@@ -26,29 +26,29 @@ PASSES = 30  # of EM: theta changes by about 0.001 in the last
 def shares(scale, tau, p):
     """Write 1 / (n_k + V beta) of each topic into `scale` (K,)."""
     for k in range(p.topics):
-        scale[k] = np.float32(1) / (np.float32(tau.n[k]) + tau.smooth)
+        scale[k] = 1 / (tau.n[k] + tau.smooth)
 
 
 def settle(edges, step, theta, scale, tau, p):
     """Find the topics `theta` (K,) of a document, by its words 0, step, 2 step, ... that are known;
     even if none is.
     """
-    likely, posterior = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
+    likely, posterior = np.empty(p.topics), np.empty(p.topics)
     for k in range(p.topics):
-        theta[k] = np.float32(1) / np.float32(p.topics)
+        theta[k] = 1 / p.topics
     for _ in range(PASSES):
         for k in range(p.topics):
             likely[k], posterior[k] = theta[k] * scale[k], tau.alpha[k]
         for i in range(0, len(edges), step):
             word = edges[i].word
             if word.seen > 0:
-                whole = np.float32(0)
+                whole = 0.0
                 for k in range(p.topics):
-                    whole += likely[k] * (np.float32(word.n[k]) + tau.beta)
-                share = np.float32(1) / whole
+                    whole += likely[k] * (word.n[k] + tau.beta)
+                share = 1 / whole
                 for k in range(p.topics):
-                    posterior[k] += share * likely[k] * (np.float32(word.n[k]) + tau.beta)
-        whole = np.float32(0)
+                    posterior[k] += share * likely[k] * (word.n[k] + tau.beta)
+        whole = 0.0
         for k in range(p.topics):
             whole += posterior[k]
         for k in range(p.topics):
@@ -57,7 +57,7 @@ def settle(edges, step, theta, scale, tau, p):
 
 def infer(edges, out, tau, p):
     """Write the topics of a document, (K,), which sum to 1."""
-    scale = np.empty(p.topics, np.float32)
+    scale = np.empty(p.topics)
     shares(scale, tau, p)
     settle(edges, 1, out, scale, tau, p)
 
@@ -65,15 +65,15 @@ def infer(edges, out, tau, p):
 def score_completion(edges, tau, p):
     """Add up the log-likelihood of every other word of a held-out document, given the rest."""
     if len(edges) > 1:
-        scale, theta = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
+        scale, theta = np.empty(p.topics), np.empty(p.topics)
         shares(scale, tau, p)
         settle(edges, 2, theta, scale, tau, p)
         for i in range(1, len(edges), 2):
             word = edges[i].word
             if word.seen > 0:
-                chance = np.float32(0)
+                chance = 0.0
                 for k in range(p.topics):
-                    chance += theta[k] * scale[k] * (np.float32(word.n[k]) + tau.beta)
+                    chance += theta[k] * scale[k] * (word.n[k] + tau.beta)
                 tau.told += math.log(chance)
                 tau.asked += 1
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from tux.apps.lda.priors import PRIORS, follow_alpha
+from tux.apps.lda.priors import PRIORS, follow_alpha, rise
+from tux.apps.lda.topic_lists import count_tokens
 from tux.program.fields import total, value
 from tux.stages.computed import metric
 
@@ -42,27 +41,23 @@ def set_priors(tau, p):
 
 def likely_topics(document, tau):
     """Add a document's part to the joint likelihood of words and topics."""
-    whole, length = np.float64(tau.alpha_sum), 0.0
     for i in range(document.size):
-        alpha = np.float64(tau.alpha[document.topics[i]])
-        length += document.times[i]
-        tau.likelihood += math.lgamma(alpha + document.times[i]) - math.lgamma(alpha)
-    tau.likelihood += math.lgamma(whole) - math.lgamma(whole + length)
+        tau.likelihood += rise(math.lgamma, tau.alpha[document.topics[i]], document.times[i])
+    length = count_tokens(document)
+    tau.likelihood -= rise(math.lgamma, tau.alpha_sum, length)
     tau.tokens += length
 
 
 def likely_words(word, tau, p):
     """Add a word's part to the joint likelihood."""
-    beta = np.float64(tau.beta)
     for k in range(p.topics):
         if word.n[k] > 0:
-            tau.likelihood += math.lgamma(beta + word.n[k]) - math.lgamma(beta)
+            tau.likelihood += rise(math.lgamma, tau.beta, word.n[k])
 
 
 def report(tau):
     """Set the likelihood by occurrence, with the topics' part; nothing where nothing occurs."""
     if tau.tokens == 0:
         return
-    smooth = tau.V * float(tau.beta)
-    topics = sum(math.lgamma(smooth) - math.lgamma(smooth + n) for n in tau.n)
-    tau.loglik_per_token = (tau.likelihood + topics) / tau.tokens
+    topics = sum(rise(math.lgamma, tau.V * tau.beta, n) for n in tau.n)
+    tau.loglik_per_token = (tau.likelihood - topics) / tau.tokens

@@ -20,12 +20,12 @@ def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
     times its `lean` (K,) if topics differ; `upto` (K,) are then the sums of `lean`. What is None
     costs nothing: such branches are compiled away.
     """
-    size, some = len(bag) or len(edges), np.float64(prior)
-    whole, inverse = size + p.topics * some, 1 / some
+    size, prior = len(bag) or len(edges), np.float64(prior)
+    whole, inverse = size + p.topics * prior, 1 / prior
     for edge in edges:
         # What x has before the point draws the proposal, what is behind it decides on the waiting
         # one. No branches: none is foreseeable.
-        x = rng.uniform() * whole
+        x = float(rng.uniform()) * whole
         y = x if x < size else (x - size) * inverse
         if upto is not None and x >= size:
             y = place_unevenly(y, lean, upto)

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from tux.apps.lda.topic_lists import count_tokens
 from tux.base.random import constant
 from tux.program.fields import total, value
 from tux.stages import ForEach, GlobalSync
@@ -58,7 +59,7 @@ def follow_alpha(tau):
     """Set all that follows from tau.alpha: its sum, its mean, and the ratios to the mean."""
     alpha = tau.alpha.astype(np.float64)
     tau.alpha_sum, tau.alpha_mean = alpha.sum(), alpha.mean()
-    tau.lean[:] = alpha / np.float64(tau.alpha_mean)
+    tau.lean[:] = alpha / tau.alpha_mean
     tau.upto[:] = np.cumsum(tau.lean, dtype=np.float64)
 
 
@@ -77,20 +78,19 @@ def digamma(x):
     return math.log(x) - 0.5 / x - series - below
 
 
-def digamma_rise(prior, times):
-    """Return psi(prior + times) - psi(prior)."""
-    return digamma(np.float64(prior) + times) - digamma(np.float64(prior))
+def rise(f, prior, times):
+    """Return f(prior + times) - f(prior), in double precision."""
+    prior = np.float64(prior)
+    return f(prior + times) - f(prior)
 
 
 def weigh_topics(document, tau):
     """Add a document's part to the sums for alpha, when a step is due."""
     if tau.due:
-        length = 0.0
         for i in range(document.size):
-            k, times = document.topics[i], np.float64(document.times[i])
-            tau.alpha_up[k] += digamma_rise(tau.alpha[k], times)
-            length += times
-        tau.alpha_down += digamma_rise(tau.alpha_sum, length)
+            k = document.topics[i]
+            tau.alpha_up[k] += rise(digamma, tau.alpha[k], document.times[i])
+        tau.alpha_down += rise(digamma, tau.alpha_sum, count_tokens(document))
 
 
 def weigh_words(word, tau, p):
@@ -98,7 +98,7 @@ def weigh_words(word, tau, p):
     if tau.due:
         for k in range(p.topics):
             if word.n[k] > 0:
-                tau.beta_up += digamma_rise(tau.beta, np.float64(word.n[k]))
+                tau.beta_up += rise(digamma, tau.beta, word.n[k])
 
 
 def count_epoch(tau, p):
@@ -109,10 +109,8 @@ def count_epoch(tau, p):
 
 def step(tau, p):
     """Make a step of the fixed point, of alpha and of beta; none without documents or words."""
-    smooth = float(tau.V) * float(tau.beta)
-    beta_down = (
-        tau.V * sum(digamma_rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
-    )
+    smooth = tau.V * tau.beta
+    beta_down = tau.V * sum(rise(digamma, smooth, n) for n in tau.n) if tau.due and tau.V else 0.0
     if tau.alpha_down > 0:
         up = tau.alpha_up if p.asymmetric else tau.alpha_up.mean()
         tau.alpha[:] = np.maximum(MIN_PRIOR, tau.alpha * up / tau.alpha_down)

@@ -4,6 +4,16 @@ first `size` count, in any order.
 
 from __future__ import annotations
 
+import numpy as np
+
+
+def count_tokens(document):
+    """Return how many occurrences a document has."""
+    length = np.float64(0)
+    for i in range(document.size):
+        length += document.times[i]
+    return length
+
 
 def drop(document, i):
     """Drop one occurrence of the topic at place i."""

@@ -75,6 +75,7 @@ class Topics(Program):
         "at least 8",
         low=0,
     )
+    precision = "f4"
     epochs = 100
     input = Corpus()
     report = TopicReport()

@@ -37,8 +37,7 @@ def begin(word, edges, tau, p, rng):
     q, sums, shares = make_room(p)
     whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
-        none = np.float32(0)
-        k, at, _ = draw(edge.document, q, sums, shares, whole, -1, none, alpha, p, rng)
+        k, at, _ = draw(edge.document, q, sums, shares, whole, -1, 0.0, alpha, p, rng)
         add(edge.document, k, at)
         edge.z[TOPIC] = edge.z[PROPOSED] = k
         whole += count(word, q, sums, k, 1, tau)

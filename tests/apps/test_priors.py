@@ -81,7 +81,7 @@ def test_digamma(x):
 
 @pytest.mark.parametrize("x", [1e-6, 0.013, 3.7, 9.99, 10.0, 250.5])
 def test_digamma_rises_as_it_should(x):
-    assert priors.digamma_rise(x, 30) == pytest.approx(rise(x, 30), rel=1e-12)
+    assert priors.rise(priors.digamma, x, 30) == pytest.approx(rise(x, 30), rel=1e-12)
 
 
 # A step, and its likelihood.
