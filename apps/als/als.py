@@ -31,11 +31,9 @@ def first_factors(p):
 def count(user, edges, tau):
     """Number and sum of a user's ratings."""
     user.n = len(edges)
-    sum = 0.0
-    for edge in edges:
-        sum += edge.value
     tau.edges += len(edges)
-    tau.loss += sum
+    for edge in edges:
+        tau.loss += edge.value
 
 
 def count_ratings(item, edges):
@@ -60,12 +58,13 @@ class ALS(Program):
     """Matrix factorization: rating = user.f . item.f, by alternating least squares."""
 
     rank: int = param(32, "latent dimensions", low=1)
-    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0, dtype="f4")
+    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0)
     plain: bool = param(False, "the penalty on a vertex is reg, whatever its number of ratings")
     center: bool = param(False, "subtract the mean of the ratings")
     implicit: bool = param(False, "values say how sure it is that the user likes the item")
-    alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0, dtype="f4")
+    alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0)
     steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
+    precision = "f4"
     epochs = 10
     monitor = "test_rmse"
     input = Ratings()

@@ -31,8 +31,8 @@ def solve_item(item, edges, tau, p):
 
 def gather_residual(item, edges, tau, p):
     """Add up this worker's part of b - A x."""
-    got = np.zeros(p.rank, np.float32)
-    pull(edges, user_of, item.f, np.float32(1), got, tau, p)
+    got = np.zeros(p.rank)
+    pull(edges, user_of, item.f, 1.0, got, tau, p)
     item.got[:] += got
     item.here += 1
 
@@ -49,8 +49,8 @@ def set_direction(item, tau, p):
 
 def gather_product(item, edges, tau, p):
     """Add up this worker's part of -A d."""
-    got = np.zeros(p.rank, np.float32)
-    pull(edges, user_of, item.d, np.float32(0), got, tau, p)
+    got = np.zeros(p.rank)
+    pull(edges, user_of, item.d, 0.0, got, tau, p)
     item.got[:] += got
 
 

@@ -19,8 +19,8 @@ def weigh(value, tau, p):
     """
     if p.implicit:
         w = p.alpha * abs(value)
-        return w, (1 + w if value > 0 else np.float32(0))
-    return np.float32(1), value - np.float32(tau.offset)
+        return w, (1 + w if value > 0 else 0.0)
+    return 1.0, value - np.float32(tau.offset)
 
 
 def item_of(edge):
@@ -43,7 +43,7 @@ def pull(edges, far, v, targets, out, tau, p):
     n = len(edges)
     for e in range(0, n - 3, 4):
         y0, y1, y2, y3 = far(edges[e]), far(edges[e + 1]), far(edges[e + 2]), far(edges[e + 3])
-        s0, s1, s2, s3 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        s0 = s1 = s2 = s3 = 0.0
         for k in range(p.rank):
             s0 += v[k] * y0[k]
             s1 += v[k] * y1[k]

@@ -33,15 +33,16 @@ def side_entries(p):
 
 def add(edges, far, a, b, tau, p):
     """Add the edges' parts of A and b; `far` finds the factors y of an edge's other end."""
-    rows, weighted = np.empty((BLOCK, p.rank)), np.empty((BLOCK, p.rank))
+    rows = np.empty((BLOCK, p.rank), np.float64)
+    weighted = np.empty((BLOCK, p.rank), np.float64)
     count = 0
     for edge in edges:
         y = far(edge)
         w, t = weigh(edge.value, tau, p)
         for k in range(p.rank):
             rows[count, k] = y[k]
-            weighted[count, k] = w * np.float64(y[k])
-            b[k] += t * np.float64(y[k])
+            weighted[count, k] = w * rows[count, k]
+            b[k] += t * rows[count, k]
         count += 1
         if count == BLOCK:
             packed_add(a, weighted, rows, count)
@@ -68,7 +69,8 @@ def solve(a, b, n, x, tau, p):
 
 def solve_own(edges, far, x, n, tau, p):
     """Set x to the solution of a vertex that has all its edges."""
-    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)
+    b = np.zeros(p.rank, np.float64)
     add(edges, far, a, b, tau, p)
     solve(a, b, n, x, tau, p)
 
@@ -85,7 +87,8 @@ def solve_item(item, edges, tau, p):
 
 def gather(item, edges, tau, p):
     """Add up this worker's part of A and b."""
-    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)
+    b = np.zeros(p.rank, np.float64)
     add(edges, user_of, a, b, tau, p)
     for k in range(len(a)):
         item.a[k] += a[k]

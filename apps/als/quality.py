@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux import dot
+from tux import axpy, dot
 from tux.apps.als.edges import weigh
 from tux.stages import Exchange, GlobalSync
 
@@ -16,29 +16,27 @@ def rate(user, item, tau, p):
 
 def measure(user, item, rating, tau, p):
     """Add a training edge's part to the objective."""
-    s = dot(user.f, item.f)
+    s = np.float64(dot(user.f, item.f))
     w, t = weigh(rating.value, tau, p)
     if p.implicit:
         # (1 + w) (preference - s)^2, less the s^2 that all pairs have
-        preference = np.float64(rating.value > 0)
-        tau.loss += (1.0 + w) * (preference - s) ** 2 - np.float64(s) ** 2
+        preference = rating.value > 0
+        tau.loss += (1 + w) * (preference - s) ** 2 - s**2
     else:
-        tau.loss += np.float64(t - s) ** 2
+        tau.loss += (t - s) ** 2
     tau.edges += 1
 
 
 def norm(v, tau, p):
     """Add a vertex's part to the objective."""
-    square = np.float64(dot(v.f, v.f))
+    square = dot(v.f, v.f)
     tau.norms += square if p.plain else v.n * square
 
 
 def square(v, tau, p):
     """Add up the products of factors."""
     for i in range(p.rank):
-        x = np.float64(v.f[i])
-        for j in range(p.rank):
-            tau.products[i, j] += x * v.f[j]
+        axpy(v.f[i], v.f, tau.products[i])
 
 
 def keep(tau, p):
@@ -58,7 +56,7 @@ def report(tau, p):
     tau.objective = tau.loss + p.reg * tau.norms
     if p.implicit:
         # sum over all pairs of (x.y)^2 = sum of the products of both matrices' entries
-        tau.objective += (np.array(tau.gram, np.float64) * tau.products).sum()
+        tau.objective += (tau.gram * tau.products).sum()
     else:
         tau.train_rmse = np.sqrt(tau.loss / tau.edges)
 

@@ -24,7 +24,7 @@ fewer edges than dimensions. What 32 bits leave of it is rounding.
 
 def penalty(n, p):
     """Return the penalty on a vertex that has n edges."""
-    return p.reg if p.plain else p.reg * np.float32(n)
+    return p.reg if p.plain else p.reg * n
 
 
 def shared_part(v, out, tau, p):
@@ -43,9 +43,9 @@ def shared_part(v, out, tau, p):
 
 def product(x, y):
     """Return the inner product, in double precision."""
-    total = 0.0
+    total = np.float64(0)
     for k in range(len(x)):
-        total += np.float64(x[k]) * y[k]
+        total += x[k] * y[k]
     return total
 
 
@@ -82,12 +82,11 @@ def advance(x, n, r, d, got, square, tau, p):
 
 def solve(edges, far, x, n, tau, p):
     """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
-    r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
-    got = np.zeros(p.rank, np.float32)
-    pull(edges, far, x, np.float32(1), r, tau, p)
+    r, d, got = np.zeros(p.rank), np.zeros(p.rank), np.zeros(p.rank)
+    pull(edges, far, x, 1.0, r, tau, p)
     square = begin(x, n, r, d, tau, p)
     for _ in range(p.steps):
         for k in range(p.rank):
             got[k] = 0
-        pull(edges, far, d, np.float32(0), got, tau, p)
+        pull(edges, far, d, 0.0, got, tau, p)
         square = advance(x, n, r, d, got, square, tau, p)
