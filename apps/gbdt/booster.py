@@ -33,7 +33,7 @@ def trees(program, model):
     names = ("feature", "cut", "default_left", "weight", "gain", "cover")
     return {
         **{name: by_node(program, model, name) for name in names},
-        "base": np.float32(model.fields["tau"]["base"][0]),
+        "base": model.fields["tau"]["base"][0],
         "features": model.ids["feature"],
     }
 

@@ -87,7 +87,7 @@ def cuts_between(low, high):
     """Return the cuts in single precision: values below go left. Where one side has no values, all
     that are there go to the other.
     """
-    largest = np.float32(np.finfo(np.float32).max)
+    largest = np.finfo(np.float32).max
     low, high = np.maximum(low, -largest), np.minimum(high, largest)
     middle = (low / 2 + high / 2).astype(np.float32)
     middle = np.where(middle > low, middle, high)

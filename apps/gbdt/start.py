@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tux.apps.gbdt.growing import BITS, derive
 from tux.base.errors import DataError
 
@@ -45,7 +43,7 @@ def join_sums(sums, unit):
 
 
 def begin(tau, p):
-    """Set the first score: the constant of least loss, as XGBoost computes it."""
+    """Set the first score: the constant of least loss, which XGBoost starts from, too."""
     weights = join_sums(tau.weights, tau.unit_h)
     if not weights > 0:
         raise DataError("the weights of the samples add up to 0", do="give some of them weight")
@@ -55,7 +53,7 @@ def begin(tau, p):
             "the samples of one class have all the weight",
             do="give samples of both; for labels that are numbers, --loss squared",
         )
-    tau.base = float(np.float32(p.loss.start(mean)))
+    tau.base = p.loss.start(mean)
 
 
 def begin_score(sample, tau, p):
