@@ -20,7 +20,7 @@ def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
     times its `lean` (K,) if topics differ; `upto` (K,) are then the sums of `lean`. What is None
     costs nothing: such branches are compiled away.
     """
-    size, prior = len(bag) or len(edges), np.float64(prior)
+    size, prior, smooth = len(bag) or len(edges), np.float64(prior), tau.V * tau.beta
     whole, inverse = size + p.topics * prior, 1 / prior
     for edge in edges:
         # What x has before the point draws the proposal, what is behind it decides on the waiting
@@ -33,8 +33,8 @@ def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
         u, j = y - k, min(k, size - 1)
         copied = np.int64(bag[j] if len(bag) else edges[j].z[TOPIC])
         s, t = np.int64(edge.z[TOPIC]), np.int64(edge.z[PROPOSED])
-        stay = (n[s] - 1 + scale_by_alpha(prior, lean, s)) * (tau.n[t] + tau.smooth)
-        move = (n[t] + scale_by_alpha(prior, lean, t)) * (tau.n[s] - 1 + tau.smooth)
+        stay = (n[s] - 1 + scale_by_alpha(prior, lean, s)) * (tau.n[t] + smooth)
+        move = (n[t] + scale_by_alpha(prior, lean, t)) * (tau.n[s] - 1 + smooth)
         if s != t and u * stay < move:
             n[s] -= 1
             n[t] += 1

@@ -218,7 +218,7 @@ def test_a_document_proposes_and_accepts_by_its_alphas():
     proposed, got = np.zeros((2, 4)), np.zeros(4)
     for i in range(fine):
         edges = [occurrence(0, 1), occurrence(0), occurrence(1), occurrence(3)]
-        tau = Row(n=totals.copy(), smooth=smooth)
+        tau = Row(n=totals.copy(), V=4, beta=smooth / 4)
         rng = FixedNumbers((i + 0.5) / fine, 0.5, 0.5, 0.5)
         warplda.walk(
             edges, np.empty(0, int), n.copy(), 0.6, tau, Row(topics=4), rng, LEAN, np.cumsum(LEAN)

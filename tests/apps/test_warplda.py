@@ -33,7 +33,7 @@ def topic_frequencies(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
     got, proposed = np.zeros(k), np.zeros(k)
     for i in range(FINE):
         edges = [occurrence(*pair) for pair in topics]
-        now, tau = np.array(n), Row(n=np.array(totals), smooth=smooth)
+        now, tau = np.array(n), Row(n=np.array(totals), V=4, beta=smooth / 4)
         warplda.walk(
             edges,
             np.array(bag, int),
@@ -82,7 +82,7 @@ def test_a_cut_word_proposes_by_all_its_occurrences():
     found, rng, p = np.zeros(4), np.random.default_rng(0), parameters()
     for _ in range(2000):
         word, edges = Row(n=np.array([1, 6, 0, 3]), seen=10), [occurrence(0)]
-        warplda.by_word(word, edges, Row(n=np.array([5, 9, 4, 6]), smooth=2.0, beta=0.25), p, rng)
+        warplda.by_word(word, edges, Row(n=np.array([5, 9, 4, 6]), V=8, beta=0.25), p, rng)
         found[edges[0].z[PROPOSED]] += 1
     expected = np.array([1.25, 6.25, 0.25, 3.25]) / 11
     assert np.abs(found / 2000 - expected).max() < 0.05
@@ -96,7 +96,7 @@ def test_the_very_ends_of_random_numbers():
             np.empty(0, int),
             np.array([1, 1, 0, 0]),
             0.1,
-            Row(n=np.array([1, 1, 0, 0]), smooth=1.0),
+            Row(n=np.array([1, 1, 0, 0]), V=4, beta=0.25),
             parameters(),
             FixedNumbers(x, x),
         )
@@ -110,7 +110,7 @@ def test_a_word_counts_what_documents_have_changed(topics):
     """
     n = np.zeros(topics, int)
     n[:3] = 2, 0, 1
-    word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0, beta=0.25)
+    word, tau = Row(n=n, seen=3), Row(n=n + 4, V=4, beta=0.25)
     edges = [occurrence(1, counted=0), occurrence(0), occurrence(1, counted=2)]
     warplda.by_word(word, edges, tau, parameters(topics=topics), np.random.default_rng(0))
     assert (
@@ -124,7 +124,7 @@ def test_a_document_remembers_what_words_have_counted():
     p, rng = parameters(topics=3), np.random.default_rng(0)
     edges, tau = (
         [occurrence(0, 1), occurrence(0, 2), occurrence(2, 0)],
-        Row(n=np.array([5, 5, 5]), smooth=1.0, alpha_mean=0.5),
+        Row(n=np.array([5, 5, 5]), V=4, beta=0.25, alpha_mean=0.5),
     )
     moved = 0
     for _ in range(50):
@@ -143,7 +143,7 @@ def sweep_all_tokens(truth, z, rng, walk):
     proposal is decided on at once.
     """
     p, k = parameters(truth.topics, truth.alpha, truth.beta), truth.topics
-    tau = Row(n=np.bincount(z, minlength=k), smooth=(truth.words.max() + 1) * truth.beta)
+    tau = Row(n=np.bincount(z, minlength=k), V=truth.words.max() + 1, beta=truth.beta)
     for i, (d, w) in enumerate(zip(truth.documents, truth.words, strict=True)):
         edge = occurrence(z[i])
         for ids, own, prior in (
