@@ -12,7 +12,7 @@ def by_weight(sums, first, last, rng):
     """Draw one of the edges first..last-1 by weight; `sums` (m,) are running sums of a vertex's
     weights.
     """
-    low, high, x = first, last - 1, np.float64(rng.uniform()) * sums[last - 1]
+    low, high, x = first, last - 1, float(rng.uniform()) * sums[last - 1]
     while low < high:
         middle = (low + high) >> 1
         if sums[middle] > x:

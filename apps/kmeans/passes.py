@@ -18,8 +18,7 @@ def distances(edges, square, tau, p):
     near = np.zeros(p.n_clusters, np.float32)
     for i in range(0, len(edges) - 1, 2):
         one, two = edges[i], edges[i + 1]
-        x, y = one.value, two.value
-        a, b = one.feature.s, two.feature.s
+        x, a, y, b = one.value, one.feature.s, two.value, two.feature.s
         for k in range(len(near)):
             near[k] += x * a[k] + y * b[k]
     if len(edges) % 2:
@@ -31,11 +30,16 @@ def distances(edges, square, tau, p):
     return near
 
 
+def product(x, y):
+    """Return x y in double precision, in which it is exact."""
+    return np.float64(x) * y
+
+
 def distance(edges, square, k, tau):
     """Return the squared distance to center k."""
     dot = 0.0
     for edge in edges:
-        dot += np.float64(edge.value) * edge.feature.s[k]
+        dot += product(edge.value, edge.feature.s[k])
     return max(square + tau.square[k] / tau.size[k] ** 2 - 2 * dot / tau.size[k], 0.0)
 
 
@@ -69,10 +73,10 @@ def move(feature, tau, p):
     """
     if feature.touched:
         for k in range(p.n_clusters):
-            old, new = np.float64(feature.s[k]), np.float64(np.float32(feature.sums[k]))
-            feature.s[k] = new
-            tau.grown[k] += new * new - old * old
-            tau.crossed[k] += old * (new - old)
+            old, feature.s[k] = feature.s[k], feature.sums[k]
+            new = feature.s[k]
+            tau.grown[k] += product(new, new) - product(old, old)
+            tau.crossed[k] += product(old, new) - product(old, old)
 
 
 def centre(tau):
@@ -87,7 +91,7 @@ def square_of(edges):
     """Return the squared length of a sample."""
     square = 0.0
     for edge in edges:
-        square += np.float64(edge.value) ** 2
+        square += product(edge.value, edge.value)
     return square
 
 

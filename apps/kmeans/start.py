@@ -31,11 +31,10 @@ def draw(sample, tau, p, rng):
     if tau.chosen > 0:
         sample.least = min(sample.least, sample.tried[tau.best])
     sample.group = rng.below(len(sample.tried))
-    chance = -math.log1p(-rng.uniform())
+    sample.number = -math.log1p(-rng.uniform())
     if tau.chosen > 0:
-        chance = chance / sample.least if sample.least > 0 else np.inf
-    sample.number = chance
-    tau.drawn[sample.group] = min(tau.drawn[sample.group], chance)
+        sample.number = sample.number / sample.least if sample.least > 0 else np.inf
+    tau.drawn[sample.group] = min(tau.drawn[sample.group], sample.number)
 
 
 def draw_alike(sample, tau, p, rng):

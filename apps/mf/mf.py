@@ -32,11 +32,12 @@ from tux import (
 )
 
 
-def choose_unit(tau):
-    """Set the root of the unit: of the standard deviation, or of a fifth of the root mean square,
-    as steps in a much smaller unit diverge.
+def choose_unit(tau, p):
+    """Set the step, and the root of the unit: of the standard deviation, or of a fifth of the root
+    mean square, as steps in a much smaller unit diverge.
     """
     tau.root = max(tau.square - tau.mean**2, tau.square / 25) ** 0.25 or 1.0
+    tau.step = p.learning_rate * tau.root
 
 
 def begin(v, tau, p):
@@ -73,8 +74,7 @@ def sgd(user, item, rating, tau, p):
     """Make one step on both ends of a rating."""
     first = min(p.rank, p.warm)
     active = first if tau.epoch == 0 else p.rank
-    unit = p.learning_rate * np.float32(tau.root)
-    step, rest = unit * np.sqrt(first), unit * np.sqrt(active - first)
+    step, rest = tau.step * np.sqrt(first), tau.step * np.sqrt(active - first)
     product, warm = dot(user.f, item.f, active), dot(user.f, item.f, first)
     err = rating.value - product
     u0, u1, i0, i1 = user.norm[0], user.norm[1], item.norm[0], item.norm[1]
@@ -121,6 +121,7 @@ class MF(Program):
         mean=mean_of("value"),
         square=mean_of("value ** 2", kept=False),
         root=value("f8"),
+        step=value("f4", kept=False),
         epoch=value("f8"),
         train_rmse=metric("sqrt(sse / n)", sse=total(), n=total()),
         test_rmse=metrics.rmse(),

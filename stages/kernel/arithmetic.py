@@ -150,7 +150,10 @@ class Operation:
             _as_kind(value, kind)
             for value, kind in zip((a, b), self.targets((_kind_of(a), _kind_of(b))), strict=True)
         ]
-        return self.apply(*each) if self.gives is None else each[self.gives]
+        if self.gives is None:
+            return self.apply(*each)
+        # what is added to a number of tau: numpy would take a float of Python for a literal
+        return np.float64(each[self.gives]) if type(a) is float else each[self.gives]
 
     def types_of(self, given: tuple[Any, ...]) -> list[Any]:
         """Return the types of the operands where they meet."""

@@ -54,6 +54,7 @@ def context(**given):
             "norms": 0.0,
             "mean": 3.5,
             "root": 0.9,
+            "step": 0.09,
             "epoch": 1,
             **given,
         }
@@ -69,8 +70,8 @@ def parameters(rank=6, warm=2, step=0.1, reg=0.05):
 )
 def test_the_unit_of_nearly_equal_ratings_follows_their_size(values, unit):
     tau = context(mean=np.mean(values), square=np.mean(np.square(values)))
-    mf.choose_unit(tau)
-    assert tau.root**2 == pytest.approx(unit, rel=1e-4)
+    mf.choose_unit(tau, parameters())
+    assert tau.root**2 == pytest.approx(unit, rel=1e-4) and tau.step == 0.1 * tau.root
 
 
 def test_begin_puts_factors_in_the_ratings_units():

@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 from support.programs.programs import drive, start
 
-from tux import Edge, Program, Vertex, argmin, axpy, dot, dots, norm2, param, shared, value
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    argmin,
+    axpy,
+    dot,
+    dots,
+    norm2,
+    param,
+    shared,
+    total,
+    value,
+)
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.stages import ForEach
@@ -140,6 +154,22 @@ def test_what_meets_float64_is_float64(how):
     expected = [0.01, 0.0, 0.1 / 3, total, 0.3, 0.01, 1 / 3, 0.01 + np.pi, made]
     assert out[:9] == pytest.approx(expected, rel=1e-15)
     assert out[1] == 0.0 and out[4] == 0.3
+
+
+@pytest.mark.parametrize("how", HOW[:3], ids=["jit", "plain", "checked"])
+def test_numbers_of_the_context_are_added_up_in_double_precision(how):
+    """In plain Python, too, where numpy takes a float of Python for a literal."""
+
+    def add(user, tau):
+        tau.sum += user.x[0]
+
+    class Adding(Single):
+        tau = Context(sum=total())
+
+    worker = start(Adding(), EDGES, **how)
+    worker.tables["user"].arrays["x"][:, 0] = 1.0, 2.0**-30, 2.0**-30
+    drive(worker, ForEach("user", add))
+    assert worker.tables["tau"].arrays["sum"][0] == 1.0 + 2.0**-29
 
 
 @everywhere
