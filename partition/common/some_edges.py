@@ -17,16 +17,14 @@ from tux.partition.methods.hybrid import THETA, with_low_targets
 from tux.partition.methods.random_cut import hash_pairs
 
 
-class SomeEdges(NamedTuple):
-    """Some edges of a graph, between its vertices 0 .. n-1: `src`, `dst` (m,) int32. Of each vertex
-    (n,), ascending: its `number` in the graph, as `EdgeEnds` has it; its `degree` there, a
-    self-loop counted twice; and of these the edges that run `into` it.
+class SomeVertices(NamedTuple):
+    """Some vertices of a graph, 0 .. n-1, between which there are edges. Of each (n,), ascending:
+    its `number` in the graph, as `EdgeEnds` has it; its `degree` there, a self-loop counted twice;
+    and of these the edges that run `into` it.
 
     `favourite`: the side of the graph that `bicut` keeps whole, "source" or "target".
     """
 
-    src: np.ndarray
-    dst: np.ndarray
     number: np.ndarray
     degree: np.ndarray
     into: np.ndarray
@@ -37,31 +35,31 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """The parts (m,) int16 of edges between the vertices `src` and `dst`, (m,) each."""
 
 
-def _random(edges: SomeEdges, k: int, seed: int) -> Rule:
-    number = edges.number
+def _random(some: SomeVertices, k: int, seed: int) -> Rule:
+    number = some.number
     return lambda src, dst: hash_pairs(number[src], number[dst], k, seed)
 
 
-def _source(edges: SomeEdges, k: int, seed: int) -> Rule:
-    home = by_hash(edges.number, k, seed)
+def _source(some: SomeVertices, k: int, seed: int) -> Rule:
+    home = by_hash(some.number, k, seed)
     return lambda src, dst: home[src]
 
 
-def _target(edges: SomeEdges, k: int, seed: int) -> Rule:
-    home = by_hash(edges.number, k, seed)
+def _target(some: SomeVertices, k: int, seed: int) -> Rule:
+    home = by_hash(some.number, k, seed)
     return lambda src, dst: home[dst]
 
 
-def _bicut(edges: SomeEdges, k: int, seed: int) -> Rule:
-    return (_source if edges.favourite == "source" else _target)(edges, k, seed)
+def _bicut(some: SomeVertices, k: int, seed: int) -> Rule:
+    return (_source if some.favourite == "source" else _target)(some, k, seed)
 
 
-def _grid(edges: SomeEdges, k: int, seed: int) -> Rule:
-    return cells_of(edges.number, k, seed).parts
+def _grid(some: SomeVertices, k: int, seed: int) -> Rule:
+    return cells_of(some.number, k, seed).parts
 
 
-def _dbh(edges: SomeEdges, k: int, seed: int) -> Rule:
-    degree, home = edges.degree, by_hash(edges.number, k, seed)
+def _dbh(some: SomeVertices, k: int, seed: int) -> Rule:
+    degree, home = some.degree, by_hash(some.number, k, seed)
 
     def place_by_degree(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
         parts = np.empty(len(src), np.int16)
@@ -71,13 +69,13 @@ def _dbh(edges: SomeEdges, k: int, seed: int) -> Rule:
     return place_by_degree
 
 
-def _hybrid(edges: SomeEdges, k: int, seed: int) -> Rule:
-    n = len(edges.number)
-    home, low = by_hash(edges.number, k, seed), edges.into <= THETA
+def _hybrid(some: SomeVertices, k: int, seed: int) -> Rule:
+    n = len(some.number)
+    home, low = by_hash(some.number, k, seed), some.into <= THETA
     return lambda src, dst: with_low_targets(EdgeEnds(src, dst, n, n), home, low, None)
 
 
-BY_ENDS: dict[str, Callable[[SomeEdges, int, int], Rule]] = {
+BY_ENDS: dict[str, Callable[[SomeVertices, int, int], Rule]] = {
     "random": _random,
     "source": _source,
     "target": _target,
@@ -86,6 +84,6 @@ BY_ENDS: dict[str, Callable[[SomeEdges, int, int], Rule]] = {
     "hybrid": _hybrid,
     "bicut": _bicut,
 }
-"""By the names of the command line: ``(edges, k, seed) -> rule``, without a cap. What each vertex
-takes is computed once; the rule can be asked about some of the edges at a time.
+"""By the names of the command line: ``(vertices, k, seed) -> rule``, without a cap. What each
+vertex takes is computed once; the rule can be asked about some of their edges at a time.
 """

@@ -24,7 +24,7 @@ from tux.runs.session import run
 
 HARD = 240.0  # seconds after which a command counts as hung
 WRAP = [sys.executable, str(Path(__file__).parents[1] / "support" / "machines" / "loads_all.py")]
-ALONE = "this one reads the whole input"
+ALONE = "each reads the whole input"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.inputs.in_shares import loading_job
+from tux.inputs.in_shares import TypeInput, loading_job
 from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
 from tux.parallel_load.algorithm.plan import LoadingPlan
@@ -111,7 +111,7 @@ def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
     (folder / "a.csv").write_text(HEADER + lines(ROWS[:300]))
     (folder / "b.csv").write_text(HEADER + lines(ROWS[300:]))
     plan = LoadingPlan(("user", "item"), 2, 2, "dbh", bipartite=True)
-    what = "many", {"value": "<f4"}, None, 1, Format.TEXT
+    what = {"": TypeInput("many", {"value": "<f4"}, None, Format.TEXT)}, 1
     total = sum(path.stat().st_size for path in folder.iterdir())
     assert loading_job(plan, *what).size == total
     (folder / "b.csv").unlink()

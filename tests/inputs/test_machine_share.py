@@ -20,7 +20,7 @@ from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError, MustReadWhole, PeerLost, UsageError
 from tux.cluster.rendezvous.place import Place
 from tux.inputs import in_shares
-from tux.inputs.in_shares import ShareLoading, loading_job
+from tux.inputs.in_shares import ShareLoading, TypeInput, loading_job
 from tux.inputs.machine_share import KEY, MachineShare, share_of
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import list_files
@@ -96,6 +96,10 @@ def test_it_is_refused_where_all_rows_are_needed():
             find_share(path, place(1), program, **options)
 
 
+def parquet(path):
+    return TypeInput(path, {"rating": "<f4"}, None, Format.PARQUET)
+
+
 def jobs(n, ends, partitioner="dbh"):
     """Return the job of each machine, whose rows begin where those of the one before end."""
     plan, machines = LoadingPlan(TWO, n, n, partitioner, 4, bipartite=True), len(ends)
@@ -103,7 +107,7 @@ def jobs(n, ends, partitioner="dbh"):
     for rank, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
         share = MachineShare(rank, machines)
         path = write(f"{rank}.parquet", begin, end, share)
-        out.append(loading_job(plan, path, {"rating": "<f4"}, None, 1, Format.PARQUET, share=share))
+        out.append(loading_job(plan, {"": parquet(path)}, 1, share=share))
     return out
 
 
@@ -117,8 +121,10 @@ def test_loaders_make_what_one_process_makes(here, monkeypatch, n, ends, partiti
     each = n // len(ends)
     for rank, job in enumerate(of_machines):
         own = range(rank * each, (rank + 1) * each)
-        assert all(bool(job.pieces[at]) <= (at in own) for at in range(n))
-        assert {piece.path for pieces in job.pieces for piece in pieces} == {f"{rank}.parquet"}
+        assert all(bool(job.edges[""].pieces[at]) <= (at in own) for at in range(n))
+        assert {piece.path for pieces in job.edges[""].pieces for piece in pieces} == {
+            f"{rank}.parquet"
+        }
     one_each = [of_machines[at // each] for at in range(n)]
     monkeypatch.setattr(loading, "_run_loaders", lambda graph, *_: side_by_side_of(graph, one_each))
     (here / "dealt").mkdir()
@@ -130,18 +136,15 @@ def test_loaders_make_what_one_process_makes(here, monkeypatch, n, ends, partiti
 
 
 def test_machines_have_columns_in_common_and_no_sizes():
-    first, second = (traits_of(job, list_files(job.data)) for job in jobs(2, (10, 100)))
+    first, second = (traits_of(job, list_files(job.edges[""].data)) for job in jobs(2, (10, 100)))
     assert first == second
     name = "columns of the rows of each machine"
     assert first[name] == "user string, item int64, rating double"
     assert not any("size" in each or "file" in each for each in first)
     whole = loading_job(
         LoadingPlan(TWO, 2, 2, "dbh", 4, bipartite=True),
-        write("all.parquet"),
-        {"rating": "<f4"},
-        None,
+        {"": parquet(write("all.parquet"))},
         1,
-        Format.PARQUET,
     )
     assert name not in traits_of(whole, list_files("all.parquet")), (
         "so one that reads a whole file does not fit"

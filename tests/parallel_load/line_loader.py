@@ -19,7 +19,7 @@ from tux.parallel_load.process.loader_process import LoaderRows, run_loader
 
 def obey(job, number):
     for word in ("die", "stop", "sleep"):
-        order = Path(f"{job.data}.{word}-{number}")
+        order = Path(f"{job.edges[''].data}.{word}-{number}")
         if order.exists():
             order.unlink()
             do(word, number)
@@ -37,7 +37,7 @@ def do(word, number):
 
 def read(job, number, tell):
     obey(job, number)
-    content = Path(job.data).read_bytes()
+    content = Path(job.edges[""].data).read_bytes()
     n = job.plan.loaders
     cuts = [0, *(content.find(b"\n", len(content) * at // n) + 1 for at in range(1, n))]
     cuts.append(len(content))
@@ -47,7 +47,7 @@ def read(job, number, tell):
             do(row[0].decode(), number)
         if len(row) != 3:
             at = content[: cuts[number]].count(b"\n") + rows.index(row) + 1
-            raise DataError("a bad line", where=f"{job.data}:{at}")
+            raise DataError("a bad line", where=f"{job.edges[''].data}:{at}")
     src, dst = (np.array([row[side].decode() for row in rows], STRING) for side in (0, 1))
     if all(row[0].isdigit() for row in rows):
         src = src.astype(np.int64)

@@ -124,7 +124,7 @@ def load_with(folder, rng, plan, number, sender):
         ranges = yield from share_ranges(plan, at, range(plan.loaders), own)
         return (
             yield from digest_in_rounds(
-                plan, at, SpooledArrays(spool), ranges, loaded, list(fields)
+                plan, at, SpooledArrays(spool), ranges, loaded, {"": list(fields)}
             )
         )
 

@@ -19,7 +19,7 @@ def keep_edges(spools, edges):
     """Let two loaders keep the halves of a graph's edges, and of its ids; the last column last."""
     half, ids = len(edges) // 2, edges.ids["page"].values
     keeps = [ArraySpool(spool, spool) for spool in spools]
-    rows = {"ids.page": ids, "dst": edges.dst, "fields.value": edges.fields["value"]}
+    rows = {"ids.page.0": ids, "dst": edges.dst, "fields.value": edges.fields["value"]}
     for name, row in {**rows, "src": edges.src}.items():
         cut = half if len(row) == len(edges) else 2
         for keep, piece in zip(keeps, (row[:cut], row[cut:]), strict=True):
@@ -33,7 +33,7 @@ def test_it_waits_for_what_loaders_keep(tmp_path):
     spools = [tmp_path / "0", tmp_path / "1"]
     for spool in spools:
         spool.mkdir()
-    with DigestThread(spools, LoadingPlan(SAME, 2, 2, "dbh"), ["value"]) as digesting:
+    with DigestThread(spools, LoadingPlan(SAME, 2, 2, "dbh"), {"": ["value"]}) as digesting:
         keeping = threading.Thread(target=keep_edges, args=(spools, edges))
         keeping.start()
         keeping.join()
@@ -41,12 +41,12 @@ def test_it_waits_for_what_loaders_keep(tmp_path):
 
 
 def test_a_file_that_never_comes_is_told(tmp_path):
-    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), []) as digesting:
+    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), {"": []}) as digesting:
         with pytest.raises(DataError, match=message("a-loader-has-not-left")):
             digesting.result()
 
 
 def test_it_ends_with_its_context(tmp_path):
-    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), []):
+    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), {"": []}):
         pass
     assert all(thread.name != "tux-digest" for thread in threading.enumerate())

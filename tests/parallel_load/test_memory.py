@@ -45,5 +45,5 @@ def test_a_loader_holds_little_beside_its_share(tmp_path, partitioner):
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert sum(loaded.edges) == EDGES
+    assert sum(loaded.edges[""].counts) == EDGES
     assert most < 18 * EDGES + CONSTANT

@@ -19,7 +19,7 @@ from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob, job_folder
+from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, job_folder
 from tux.parallel_load.process.loading import load_in_shares, raise_first
 
 TWO = ("user", "item")
@@ -33,7 +33,7 @@ def importable(monkeypatch):
 
 def job(path, n, parts=3, partitioner="dbh"):
     plan = LoadingPlan(TWO, n, parts, partitioner, 4, bipartite=True)
-    return LoadingJob(plan, str(path), {"value": "<f4"})
+    return LoadingJob(plan, {"": EdgesInput(str(path), {"value": "<f4"})})
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     assert files(tmp_path / "shares") == files(tmp_path / "one")
     assert graph.digest == edges.digest()
     assert sum(graph.edges) == m
-    assert graph.repeated_edges == edges.duplicates
+    assert graph.repeated_edges() == edges.duplicates
     assert all(each.peak > 0 for each in graph.ended)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges", "one", "shares"]
 

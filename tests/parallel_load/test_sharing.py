@@ -62,7 +62,9 @@ def test_only_the_first_loader_gets_the_rows_and_one_column_of_one_share_at_a_ti
         own = ranges_of(SpooledArrays(spool))
         ranges = yield from share_ranges(plan, at, range(0, n, 2), own)
         ended[at] = True
-        return (yield from digest_in_rounds(plan, at, SpooledArrays(spool), ranges, loaded, []))
+        return (
+            yield from digest_in_rounds(plan, at, SpooledArrays(spool), ranges, loaded, {"": []})
+        )
 
     def watch(at, inbox):
         if ended[at]:
@@ -105,9 +107,9 @@ def test_rows_that_no_loader_sends_are_refused(tmp_path, rows):
     whole = {f"home.{kind}": np.zeros(5, np.int16) for kind in TWO}
     whole |= {name: np.arange(3, dtype=np.int32) for name in names}
     (tmp_path / "whole").mkdir()
-    write_elsewhere(tmp_path / "whole", plan, [whole, whole], {}, [0])
+    write_elsewhere(tmp_path / "whole", plan, [whole, whole], {"": {}}, [0])
     bad = {name: array for name, array in whole.items() if name != names[0]}
     if rows is not None:
         bad[names[0]] = rows if isinstance(rows, np.ndarray) else np.array(rows, np.int32)
     with pytest.raises(BadColumns, match="what loader 1 tells does not fit"):
-        write_elsewhere(tmp_path, plan, [whole, bad], {}, [0])
+        write_elsewhere(tmp_path, plan, [whole, bad], {"": {}}, [0])

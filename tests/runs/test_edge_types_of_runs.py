@@ -8,15 +8,18 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from support.machines.run_folders import model
+from support.machines.watchers import RecordingSilent
 from support.programs import typed_programs
 from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_model
 
 import tux
 from tux import DataError, UsageError
 from tux.cli.main import main
+from tux.inputs import serial_reason
 from tux.options.options import RunOptions
 from tux.run_folder.folder import read_run
-from tux.runs.session import resume
+from tux.runs.session import resume, run
 from tux.runs.verify import PLAIN, SEVERAL, verify
 
 PROGRAM = f"{typed_programs.__file__}:SocialShop"
@@ -75,6 +78,26 @@ def test_a_run_goes_on_on_other_workers(here, workers):
     model_of(here / "run", edges, 3)
     resume("run", workers=1, epochs=4)
     model_of(here / "run", edges, 4)
+
+
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize(
+    ("workers", "partitioner"), [(2, "random"), (3, "aweto"), (2, "dbh"), (3, "hybrid")]
+)
+def test_a_run_that_loads_in_shares(here, monkeypatch, workers, partitioner):
+    """The model is numpy's, and that of a run that loads whole, bit for bit."""
+    edges = shop_edges(5)
+    named, watch = shop_files(here, edges), RecordingSilent()
+    how = {"partitioner": partitioner, "workers": workers, "jit": False, "threads": 1}
+    tux.run(SocialShop(), named, out="whole", **how)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
+    given = RunOptions(out="shares", **how)
+    run(SocialShop(), named, options=given, watch=watch)
+    assert f"load: {workers} processes read" in watch.phases
+    model_of(here / "shares", edges, 2)
+    assert model("shares") == model("whole")
+    one, other = read_run("shares"), read_run("whole")
+    assert (one.data, one.sizes) == (other.data, other.sizes)
 
 
 @pytest.mark.slow

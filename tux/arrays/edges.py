@@ -262,7 +262,7 @@ class EdgeData:
             digest_ids(state, end, len(self.ids[end]), [self.ids[end]])
         self._digest_columns(state)
         for kind, each in self.others.items():
-            state.update(f"{kind} {' '.join(each.ends)} ".encode())
+            digest_edge_type(state, kind, each.ends)
             each._digest_columns(state)
         for kind, fields in sorted(self.vertex_fields.items()):
             for name, array in sorted(fields.items()):
@@ -293,6 +293,11 @@ def digest_ids(state: blake2b, kind: str, count: int, pieces: Iterable[Ids]) -> 
         first = next(chunks)  # the kind of the ids, which is digested once
         for chunk in chunks if at else (first, *chunks):
             state.update(chunk)
+
+
+def digest_edge_type(state: blake2b, name: str, ends: tuple[str, str]) -> None:
+    """Add to a digest that the columns of another edge type follow."""
+    state.update(f"{name} {' '.join(ends)} ".encode())
 
 
 def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.ndarray]) -> None:

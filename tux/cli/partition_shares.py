@@ -14,7 +14,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import plural
 from tux.cli import show
-from tux.inputs.in_shares import loading_job
+from tux.inputs.in_shares import TypeInput, loading_job
 from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format, detect_format
@@ -116,7 +116,9 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
     many = args.columns.count(",") > 1 if args.columns else _have_numbers(source, format)
     fields = {"value": "<f4"} if many else {}
     threads = max(1, cores() // args.workers)
-    return loading_job(plan, args.graph, fields, args.columns, threads, format), why
+    return loading_job(
+        plan, {"": TypeInput(args.graph, fields, args.columns, format)}, threads
+    ), why
 
 
 def _have_numbers(source: str, format: Format) -> bool:

@@ -33,6 +33,11 @@ MOST_EDGES = 2**31 - 1
 """Edges of one vertex: degrees are int32."""
 
 
+def edges_prefix(name: str) -> str:
+    """Return the beginning of the names of arrays of an edge type; "" is the first one."""
+    return f"edges.{name}." if name else ""
+
+
 class StoredIds(Ids):
     """The ids of a folder, which are read when they are first asked for; their number is known
     before.
@@ -134,7 +139,8 @@ def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
     """Collect the arrays that all parts share, by file name."""
     out = {f"degrees.{side}": degrees for side, degrees in enumerate(part.degrees)}
     for name, edges in part.others.items():
-        out |= {f"edges.{name}.degrees.{side}": each for side, each in enumerate(edges.degrees)}
+        own = edges_prefix(name)
+        out |= {f"{own}degrees.{side}": each for side, each in enumerate(edges.degrees)}
     for name, each in part.types.items():
         out |= {f"{name}.order": each.order, f"{name}.home": each.home}
         out |= {f"{name}.number": each.number}
@@ -155,8 +161,9 @@ def part_arrays(part: Part) -> dict[str, np.ndarray]:
     out |= {f"fields.{name}": array for name, array in part.fields.items()}
     out |= {f"test_fields.{name}": array for name, array in part.test_fields.items()}
     for name, edges in part.others.items():
-        out |= {f"edges.{name}.src": edges.src, f"edges.{name}.dst": edges.dst}
-        out |= {f"edges.{name}.fields.{field}": array for field, array in edges.fields.items()}
+        own = edges_prefix(name)
+        out |= {f"{own}src": edges.src, f"{own}dst": edges.dst}
+        out |= {f"{own}fields.{field}": array for field, array in edges.fields.items()}
     for name, each in part.types.items():
         out |= {f"types.{name}.rows": each.rows, f"types.{name}.masters": each.masters}
         for route in ("up", "down", "peek_up", "peek_down"):
@@ -226,14 +233,14 @@ def _map_edges(
 ) -> EdgePart:
     """Map the edges of another type of a part."""
     first, second = (types[end] for end in entry.ends)
-    own = f"edges.{entry.name}"
-    src = map_indices(part / f"{own}.src.npy", first.n_train)
-    dst = map_indices(part / f"{own}.dst.npy", second.n_train, len(src))
-    names = {name: part / f"{own}.fields.{name}.npy" for name in entry.fields}
+    own = edges_prefix(entry.name)
+    src = map_indices(part / f"{own}src.npy", first.n_train)
+    dst = map_indices(part / f"{own}dst.npy", second.n_train, len(src))
+    names = {name: part / f"{own}fields.{name}.npy" for name in entry.fields}
     fields = {name: map_array(path, len(src)) for name, path in names.items()}
     degrees = (
-        map_indices(folder / f"{own}.degrees.0.npy", MOST_EDGES + 1, first.vertices),
-        map_indices(folder / f"{own}.degrees.1.npy", MOST_EDGES + 1, second.vertices),
+        map_indices(folder / f"{own}degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        map_indices(folder / f"{own}degrees.1.npy", MOST_EDGES + 1, second.vertices),
     )
     return EdgePart(entry.ends, degrees, src, dst, fields)
 

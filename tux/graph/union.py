@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +12,50 @@ from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 
 
-class Union(NamedTuple):
-    """The edges of all types, one type after the other, between vertices that are numbered over
-    all types: `src`, `dst` (m,).
+class UnionShape(NamedTuple):
+    """The union of edge types, of which the edges are not looked at. `types`: their vertex types.
 
     `sides`: the vertex types of the sources and of the targets, if every edge leads from one group
-    of types to another; then sources and targets are numbered apart, and edges of some types may be
-    reversed. Else it is empty: all vertices are of one kind, and edges at the type that should stay
-    `whole` are reversed so that it is their source.
+    of types to another; then sources and targets are numbered apart. Else it is empty: all vertices
+    are of one kind. `turned`: for each edge type, whether its edges are reversed.
+    """
+
+    types: tuple[str, ...]
+    sides: tuple[list[str], ...]
+    turned: tuple[bool, ...]
+
+    @staticmethod
+    def of(ends: Sequence[tuple[str, str]], whole: str = "") -> UnionShape:
+        """Return the shape of the union of edges between these `ends`. Where it has no sides, edges
+        at the type that should stay `whole` are reversed so that it is their source.
+        """
+        types, sides = tuple(dict.fromkeys(end for pair in ends for end in pair)), two_sides(ends)
+        sources = sides[0] if sides else [whole]
+        targets = sides[1] if sides else [name for name in types if name != whole]
+        turned = tuple(first in targets and second in sources for first, second in ends)
+        return UnionShape(types, sides, turned)
+
+    def first_numbers(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Return the number of the first vertex of each type, by the `counts` of their vertices.
+        DataError for more vertices than int32 numbers.
+        """
+        first_of: dict[str, int] = {}
+        for side in self.sides or (self.types,):
+            first = 0
+            for name in side:
+                first_of[name], first = first, first + counts[name]
+            if first > MAX_VERTICES:
+                raise DataError(
+                    f"{' and '.join(side)} have {first:,} vertices together, and partitioners "
+                    f"number at most {MAX_VERTICES:,}",
+                    do="run it on one worker",
+                )
+        return first_of
+
+
+class Union(NamedTuple):
+    """The edges of all types, one type after the other, between vertices that are numbered over
+    all types: `src`, `dst` (m,). `sides`: see `UnionShape`.
     """
 
     src: np.ndarray
@@ -28,36 +64,19 @@ class Union(NamedTuple):
 
     @staticmethod
     def of(data: EdgeData, whole: str = "") -> Union:
-        """Make the union of `data` and the edges of other types beside them. DataError for more
-        vertices than int32 numbers.
+        """Make the union of `data` and the edges of other types beside them; `whole`: see
+        `UnionShape.of`. DataError for more vertices than int32 numbers.
         """
-        ends = [each.ends for each in data.by_type.values()]
-        sides = two_sides(ends)
+        shape = UnionShape.of([each.ends for each in data.by_type.values()], whole)
         if not data.others:
-            return Union(data.src, data.dst, sides)
-        first_of: dict[str, int] = {}
-        for side in sides or (data.vertex_types,):
-            first = 0
-            for name in side:
-                first_of[name], first = first, first + len(data.ids[name])
-            if first > MAX_VERTICES:
-                raise DataError(
-                    f"{' and '.join(side)} have {first:,} vertices together, and partitioners "
-                    f"number at most {MAX_VERTICES:,}",
-                    do="run it on one worker",
-                )
-        pairs = [
-            (each.src + first_of[each.ends[0]], each.dst + first_of[each.ends[1]])
-            for each in data.by_type.values()
-        ]
-        sources = sides[0] if sides else [whole]
-        targets = sides[1] if sides else [name for name in data.vertex_types if name != whole]
-        pairs = [
-            (dst, src) if of[0] in targets and of[1] in sources else (src, dst)
-            for (src, dst), of in zip(pairs, ends, strict=True)
-        ]
+            return Union(data.src, data.dst, shape.sides)
+        first_of = shape.first_numbers({name: len(data.ids[name]) for name in shape.types})
+        pairs = []
+        for each, turned in zip(data.by_type.values(), shape.turned, strict=True):
+            src, dst = each.src + first_of[each.ends[0]], each.dst + first_of[each.ends[1]]
+            pairs.append((dst, src) if turned else (src, dst))
         src, dst = (np.concatenate(column) for column in zip(*pairs, strict=True))
-        return Union(src, dst, sides)
+        return Union(src, dst, shape.sides)
 
 
 def two_sides(ends: Sequence[tuple[str, str]]) -> tuple[list[str], ...]:

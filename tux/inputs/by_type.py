@@ -12,9 +12,26 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.integers import distinct_integers
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
+from tux.io.source.input_files import Source
 from tux.program.base_program import BaseProgram
 
 Data = Any
+
+
+SourceOfTypes = Source | dict[str, Source]
+"""Files, or those of each edge type of a program that has several."""
+
+
+def sources_by_type(program: BaseProgram, data: SourceOfTypes) -> dict[str, Source]:
+    """Return the files of each edge type by name, those of the first as ""."""
+    if not isinstance(data, dict):
+        return {"": data}
+    return {"": data[program.edge_name], **{name: data[name] for name in other_types(program)}}
+
+
+def other_types(program: BaseProgram) -> list[str]:
+    """List the edge types of a program beside the first one."""
+    return [name for name in program.edge_types if name != program.edge_name]
 
 
 def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
@@ -155,17 +172,22 @@ def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
         sides = zip(each.ends, (each.src, each.dst), strict=True)
         codes = distinct_integers(np.concatenate([side for of, side in sides if of == kind]))
         new = int(np.count_nonzero(codes >= len(before)))
-        if new and new == len(codes):
-            yield (
-                f"no {kind} of {own} occurs in the edges of other types: its columns may be "
-                "swapped, or its ids written otherwise"
-            )
-        elif 2 * new > len(codes):
-            yield (
-                f"{new:,} of {plural(len(codes), kind)} of {own} occur in no edge of other types"
-            )
+        yield from describe_new_ids(kind, own, len(codes), new)
         if before.values.dtype.kind == "i" and each.ids[kind].values.dtype.kind == "T":
             yield (
                 f"ids of {kind} are numbers in edges of other types, and texts in {own}: all are "
                 "compared as texts, so 7 and 007 are two"
             )
+
+
+def describe_new_ids(kind: str, own: str, count: int, new: int) -> Iterator[str]:
+    """Yield a line if, of `count` vertices of a type in the data `own`, most are `new`: they occur
+    in no edge of the types before.
+    """
+    if new and new == count:
+        yield (
+            f"no {kind} of {own} occurs in the edges of other types: its columns may be swapped, "
+            "or its ids written otherwise"
+        )
+    elif 2 * new > count:
+        yield f"{new:,} of {plural(count, kind)} of {own} occur in no edge of other types"

@@ -6,24 +6,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from tux.arrays.arrow import parquet_types
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
-from tux.arrays.npy import map_npy
 from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, UsageError
 from tux.base.signals import check_ending
 from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
-from tux.graph.cut_folder import without_edges
 from tux.graph.partitioned import choose_method, whole_types
+from tux.inputs.by_type import SourceOfTypes, other_types, sources_by_type
+from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.serial_reason import (
     FileFacts,
@@ -33,29 +33,37 @@ from tux.inputs.serial_reason import (
     serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
-from tux.inputs.untyped import Sides
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import (
-    FilePiece,
-    InputFile,
     Source,
     input_files,
     list_files,
     pieces_of,
     source_name,
 )
-from tux.io.source.input_shares import cut_into_shares
-from tux.io.source.odd_ids import odd_ids
+from tux.io.source.input_shares import cut_together
 from tux.io.source.text import OnBadRow
 from tux.options import options
 from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
 from tux.program import sources
+from tux.program.base_program import along
 from tux.program.program import Program
+
+
+class TypeInput(NamedTuple):
+    """The input of one edge type that loaders read: its files, which are of one format, and of its
+    columns the `fields`, by dtype, and those that are named.
+    """
+
+    data: Source
+    fields: Mapping[str, str]
+    columns: str | None
+    format: Format
 
 
 @dataclass(frozen=True)
@@ -84,10 +92,12 @@ class ShareLoading:
     recut: bool = False
     answers: Answers = field(default_factory=Answers)
 
-    def file_facts(self, program: Program, data: Source, *, has_test: bool) -> FileFacts | None:
-        """Return the facts about the files, if they are loaded in shares. Raises the errors of
-        `tux.inputs.serial_reason.read_file_facts`, and UsageError for rows that are another
-        machine's share, or a share where all rows are needed.
+    def file_facts(
+        self, program: Program, data: SourceOfTypes, *, has_test: bool
+    ) -> FileFacts | None:
+        """Return the facts about the files of each edge type, if they are loaded in shares. Raises
+        the errors of `tux.inputs.serial_reason.read_file_facts`, and UsageError for rows that are
+        another machine's share, or a share where all rows are needed.
         """
         plan = self.plan
         asked = LoadRequest(
@@ -98,10 +108,11 @@ class ShareLoading:
             has_test,
             self.recut,
         )
-        if share := share_of(data):
+        given = sources_by_type(program, data)
+        if share := share_of(data := given[""]):
             share.check(plan.options.place, source_name(data))
         why = serial_reason(asked)
-        found = None if why else read_file_facts(data)
+        found = None if why else facts_of_types(given)
         if found is None or (why := serial_reason(asked, found)):
             if share:
                 raise UsageError(
@@ -115,36 +126,37 @@ class ShareLoading:
         return found
 
     def load(
-        self, program: Program, data: Source, found: FileFacts, *, has_test: bool
+        self, program: Program, data: SourceOfTypes, found: FileFacts, *, has_test: bool
     ) -> tuple[EdgeData, LoadedParts]:
         """Have loaders make the parts. Returns the ids of the graph, without edges, with the notes
         and names that the loaders have read; and the place of the parts. `found`: the facts about
         the files. `has_test`: held-out edges will be added to the parts.
 
-        Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
-        more often than the run's workers may be, DiskError, and UsageError; with several machines
+        Raises DataError as reading the whole does, MustReadWhole where the ids do not allow shares
+        or not all machines load theirs, PeerLost and DeadlinePassed if loaders are lost more often
+        than the run's workers may be, DiskError, and UsageError; with several machines
         the errors of `tux.parallel_load.process.loading_together.make_parts_together`.
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
         plan = plan_of(program, run.partitioner, loaders, loaders, seed)
         plan.check()
-        columns = {name: np.dtype(dtype).str for name, dtype in program.edge.columns.items()}
-        named, threads = run.options.columns, run.threads
-        bad = run.options.on_bad_row
-        assert found.format is not None
-        share = found.share
-        job = loading_job(
-            plan, data, columns, named, threads, found.format, on_bad_row=bad, share=share
-        )
+        inputs = inputs_of_types(program, data, found, run.options.columns)
+        bad, threads = run.options.on_bad_row, run.threads
+        job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
         losses = Losses(run.restarts)
-        if run.options.place:
-            job = msgspec.structs.replace(job, held_out=has_test)
-            graph = self._make_together(program, own, folder, job, list_files(data), losses)
-        else:
-            graph = self._make_alone(folder, job, losses)
-        counted = EdgeTotals(sum(graph.edges), graph.repeated_edges)
+        try:
+            if run.options.place:
+                job = msgspec.structs.replace(job, held_out=has_test)
+                graph = self._make_together(program, folder, job, inputs, losses)
+            else:
+                graph = self._make_alone(folder, job, losses)
+        except MustReadWhole as error:
+            self.watch.say(error.what)
+            job_folder.remove(own)
+            raise
+        counted = totals_of_types(graph)
         return read_bare_graph(folder, program, graph), LoadedParts(
             own, folder, counted, losses.why
         )
@@ -152,14 +164,13 @@ class ShareLoading:
     def _make_together(
         self,
         program: Program,
-        own: Path,
         folder: Path,
         job: LoadingJob,
-        files: list[InputFile],
+        inputs: Mapping[str, TypeInput],
         losses: Losses,
     ) -> LoadedGraph:
-        """Make this machine's parts with the other machines. The folders are removed where this
-        machine has to read the whole input instead.
+        """Make this machine's parts with the other machines. Raises MustReadWhole where it has to
+        read the whole input instead.
         """
         app = sources.source_of(program).name
         has_test = {"held-out edges": "given" if job.held_out else ""}
@@ -172,6 +183,7 @@ class ShareLoading:
         )
         given = self.plan.options
         assert given.place is not None
+        files = [file for own in inputs.values() for file in list_files(own.data)]
         self.answers.end()
         try:
             return make_parts_together(
@@ -190,8 +202,6 @@ class ShareLoading:
                     "other machines have their parts already, and this one has only its own rows",
                     do="start all machines again",
                 ) from None
-            self.watch.say("not all machines load their shares, so this one reads the whole input")
-            job_folder.remove(own)
             raise
         finally:
             self.answers.begin(loaded=True)
@@ -213,45 +223,69 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     """Return the plan by which loaders make the same parts as
     `tux.graph.partition_inputs.partition_inputs`.
     """
-    ends, name = program.edge.ends, known_partitioner(program, partitioner)
-    how = choose_method([ends], name, parts, whole_types(program), program.edge.whole)
-    return LoadingPlan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
+    whole, name = whole_types(program), known_partitioner(program, partitioner)
+    ends = [edge.ends for edge in program.edge_types.values()]
+    how = choose_method(ends, name, parts, whole, program.edge.whole)
+    others = {name: program.edge_types[name].ends for name in other_types(program)}
+    given = loaders, parts, how.name, seed, how.bipartite, how.favourite
+    return LoadingPlan(program.edge.ends, *given, others, whole[0] if whole else "")
+
+
+def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:
+    """Return the facts about the files of each edge type. Raises the errors of
+    `tux.inputs.serial_reason.read_file_facts`.
+    """
+    found = {name: read_file_facts(source) for name, source in sources.items()}
+    return found.pop("")._replace(others=found)
+
+
+def inputs_of_types(
+    program: Program, data: SourceOfTypes, found: FileFacts, columns: str | None
+) -> dict[str, TypeInput]:
+    """Return what loaders read of each edge type; `columns` are named for the first. `found`: the
+    facts about the files.
+    """
+    inputs = {}
+    for name, source in sources_by_type(program, data).items():
+        wanted = along(program, name).edge.columns
+        fields = {field: np.dtype(dtype).str for field, dtype in wanted.items()}
+        format = found.by_type[name].format
+        assert format is not None
+        inputs[name] = TypeInput(source, fields, None if name else columns, format)
+    return inputs
 
 
 def loading_job(
     plan: LoadingPlan,
-    data: Source,
-    fields: Mapping[str, str],
-    columns: str | None,
+    inputs: Mapping[str, TypeInput],
     threads: int,
-    format: Format,
     on_bad_row: OnBadRow = "stop",
     share: MachineShare | None = None,
 ) -> LoadingJob:
-    """Return the job of a plan's loaders, each of which reads a share of the files of `data`. If
-    these are a machine's `share`, only its loaders read. See `LoadingJob`. Raises the errors of
-    `tux.io.source.input_shares.cut_into_shares`.
+    """Return the job of a plan's loaders, each of which reads a share of the files of all `inputs`,
+    by edge type. If these are a machine's `share`, only its loaders read. See `LoadingJob`. Raises
+    the errors of `tux.io.source.input_shares.cut_into_shares`.
     """
-    source = input_files(data)
     here = share.loaders(plan.loaders) if share else range(plan.loaders)
-    pieces: list[list[FilePiece]] = [[] for _ in range(plan.loaders)]
-    for number, own in zip(here, cut_into_shares(data, len(here), format), strict=True):
-        pieces[number] = [*own.pieces]
-    whole = [*pieces_of(source)]
-    plain = format is Format.TEXT and not any(_seems_packed(each.path) for each in whole)
-    return LoadingJob(
-        plan,
-        str(source),
-        dict(fields),
-        columns,
-        threads,
-        format.value,
-        pieces,
-        whole,
-        on_bad_row,
-        sum(file.size for file in list_files(data)) if plain else 0,
-        types=parquet_types(str(source)) if share else None,
-    )
+    cut = cut_together([(own.data, own.format) for own in inputs.values()], len(here))
+    edges = {}
+    for (name, own), shares in zip(inputs.items(), cut, strict=True):
+        read_by = {number: [*each.pieces] for number, each in zip(here, shares, strict=True)}
+        pieces = [read_by.get(number, []) for number in range(plan.loaders)]
+        source = input_files(own.data)
+        told = str(source), dict(own.fields), own.columns, own.format.value
+        edges[name] = EdgesInput(*told, pieces, [*pieces_of(source)])
+    size = 0
+    if all(map(_is_plain_text, edges.values())):
+        size = sum(file.size for own in inputs.values() for file in list_files(own.data))
+    types = parquet_types(edges[""].data) if share else None
+    return LoadingJob(plan, edges, threads, on_bad_row, size, types=types)
+
+
+def _is_plain_text(edges: EdgesInput) -> bool:
+    """Return whether files are text that is not packed, as far as is known."""
+    packed = any(_seems_packed(piece.path) for piece in edges.whole)
+    return edges.format == Format.TEXT.value and not packed
 
 
 def _seems_packed(path: str) -> bool:
@@ -261,33 +295,3 @@ def _seems_packed(path: str) -> bool:
     if os.path.isfile(path):
         return is_packed(head_of(path, 8))
     return path.endswith(ENDINGS)
-
-
-def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
-    """Return the ids of the parts in a folder that loaders have made, with the notes and names that
-    the loaders have read, without an edge. The folder may be removed before the ids are.
-    """
-    bare = without_edges(folder, program.edge.ends, program.edge.columns)
-    known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
-    return replace(
-        bare,
-        ids=known,
-        columns=graph.names,
-        rows=sum(graph.edges),
-        skipped=graph.skipped_rows,
-        first_skipped=graph.first_skipped,
-        notes=(*graph.notes, *odd_ids(known)),
-    )
-
-
-def sides_of(folder: Path, bare: EdgeData) -> Sides:
-    """Return, for each vertex of the one type of a graph in parts, whether it is a source of an
-    edge, and whether it is a target.
-    """
-    (name, ids), *_ = bare.ids.items()
-    order, sides = map_npy(folder / f"{name}.order.npy"), []
-    for side in (0, 1):
-        at_end = np.zeros(len(ids), np.bool_)
-        at_end[order[map_npy(folder / f"degrees.{side}.npy") > 0]] = True
-        sides.append(at_end)
-    return Sides(ids.values, *sides)

@@ -17,9 +17,10 @@ from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.manifest import read_manifest
-from tux.inputs.by_type import check_types_given, compare_ids, held_out_data
+from tux.inputs.by_type import SourceOfTypes, check_types_given, compare_ids, held_out_data
 from tux.inputs.deferred import DeferredEdges
-from tux.inputs.in_shares import LoadedParts, ShareLoading, sides_of
+from tux.inputs.in_shares import LoadedParts, ShareLoading
+from tux.inputs.loaded_graph import odd_ids_lines
 from tux.inputs.memory import (
     MemoryData,
     is_matrix,
@@ -28,7 +29,7 @@ from tux.inputs.memory import (
     read_memory,
     wrap_data,
 )
-from tux.inputs.origin import cut_folder, origin
+from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
 from tux.inputs.samples import (
     add_program_groups,
@@ -116,7 +117,7 @@ def load(
     loaded = None
     if folder:
         train = _read_cut_folder(folder, program, reading)
-    elif shares is None or isinstance(data, EdgeData | MemoryData | dict):
+    elif shares is None or not are_files(data):
         train = _read_whole(data, program, reading, warn)
     else:
         train, loaded = _load_train(shares, program, data, reading, warn, has_test=test is not None)
@@ -135,11 +136,11 @@ def load(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
         )
-    stored = loaded.counted if loaded else None
-    if folder:
-        stored = count_edges(folder)
+    counted = loaded.counted if loaded else None
+    stored = count_edges(folder) if folder else counted
     sizes = sizes_of(train, held_out, stored, program.edge.repeats)
-    for text in oddities_by_type(program, sizes, (train, data), (held_out, data_name(test))):
+    read = (train, data), (held_out, data_name(test))
+    for text in oddities_by_type(program, sizes, *read, stored):
         warn(text)
     return Inputs(
         train,
@@ -183,7 +184,7 @@ def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> E
 def _load_train(
     shares: ShareLoading,
     program: Program,
-    data: Source,
+    data: Any,
     reading: Reading,
     warn: Warn,
     *,
@@ -199,7 +200,7 @@ def _load_train(
 def _load_parts(
     shares: ShareLoading,
     program: Program,
-    data: Source,
+    data: SourceOfTypes,
     found: FileFacts,
     reading: Reading,
     warn: Warn,
@@ -216,11 +217,8 @@ def _load_parts(
         if isinstance(program.input, Bags) and reading.columns is None:
             advise_text(error, found.format)
         raise
-    if train.ends[0] == train.ends[1]:
-        source, kind = input_files(data), train.ends[0]
-        sides = sides_of(loaded.folder, train)
-        if why := check_one_type(source, found.format, kind, sides, reading.columns):
-            warn(f"{data_name(source)}: {why}")
+    for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):
+        warn(text)
     return train, loaded
 
 

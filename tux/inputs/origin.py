@@ -33,3 +33,9 @@ def origin(data: Any) -> str | list[str]:
     if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
         return input_name(data)
     return absolute_source(data)
+
+
+def are_files(data: Any) -> bool:
+    """Return whether data are files, or files of each edge type."""
+    each = data.values() if isinstance(data, dict) else [data]
+    return not any(isinstance(own, EdgeData | MemoryData) for own in each)

@@ -5,11 +5,14 @@ by one.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
+from tux.graph.union import two_sides
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files, list_files
@@ -43,12 +46,18 @@ class LoadRequest(NamedTuple):
 class FileFacts(NamedTuple):
     """The facts about a run's files before they are read: their format, None where they can be read
     only once, the bytes that they have on their disk, and whose `share` of all rows they are, if
-    they are one.
+    they are one. `others`: the facts about the files of other edge types, by name.
     """
 
     format: Format | None
     size: int
     share: MachineShare | None = None
+    others: Mapping[str, FileFacts] = MappingProxyType({})
+
+    @property
+    def by_type(self) -> dict[str, FileFacts]:
+        """The facts about the files of each edge type, by name, these as ""."""
+        return {"": self, **self.others}
 
 
 def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
@@ -79,8 +88,8 @@ def known_partitioner(program: Program, partitioner: str) -> str:
     """Return the partitioner of a run: the one that "auto" stands for, if that is known without
     edges.
     """
-    two_types = program.edge.ends[0] != program.edge.ends[1]
-    return "aweto" if partitioner == "auto" and (program.edge.whole or two_types) else partitioner
+    sides = two_sides([edge.ends for edge in program.edge_types.values()])
+    return "aweto" if partitioner == "auto" and (program.edge.whole or sides) else partitioner
 
 
 def _reason_of_run(asked: LoadRequest) -> str:
@@ -99,8 +108,6 @@ def _reason_of_run(asked: LoadRequest) -> str:
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
     given = type(program.input)
-    if len(program.edge_types) > 1:
-        return "edges of several types are read whole"
     if isinstance(program.input, Samples | Points):
         return f"{given.__name__} are read whole"
     looks = {
@@ -122,9 +129,11 @@ def _reason_of_program(asked: LoadRequest) -> str:
 
 
 def _reason_of_files(found: FileFacts) -> str:
-    if found.format is None:
-        return "they can be read only once"
-    if found.format not in (Format.TEXT, Format.PARQUET):
-        return f"a {found.format.value} file is read whole"
+    for each in found.by_type.values():
+        if each.format is None:
+            return "they can be read only once"
+        if each.format not in (Format.TEXT, Format.PARQUET):
+            return f"a {each.format.value} file is read whole"
+    size = sum(each.size for each in found.by_type.values())
     # whether rows are few was decided before they were dealt out
-    return "they are small" if found.size < SMALL and not found.share else ""
+    return "they are small" if size < SMALL and not found.share else ""

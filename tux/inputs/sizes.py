@@ -22,18 +22,19 @@ COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and ab
 
 class EdgeTotals(NamedTuple):
     """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
-    is known; `others`: the number of those of each other type.
+    is known; `others`: the same of each other type.
     """
 
     edges: int
     duplicates: int | None = None
-    others: Mapping[str, int] = MappingProxyType({})
+    others: Mapping[str, EdgeTotals] = MappingProxyType({})
 
 
 def count_edges(folder: Path) -> EdgeTotals:
     """Return the numbers of edges of each type in a partitioned folder."""
     manifest = read_manifest(folder)
-    return EdgeTotals(manifest.edges, others={each.name: each.edges for each in manifest.others})
+    others = {each.name: EdgeTotals(each.edges) for each in manifest.others}
+    return EdgeTotals(manifest.edges, others=others)
 
 
 def sizes_of(
@@ -57,7 +58,9 @@ def sizes_of(
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
     if train.others:
         counts = {name: len(each) for name, each in train.others.items()}
-        sizes["others"] = counts if stored is None else dict(stored.others)
+        if stored is not None:
+            counts = {name: each.edges for name, each in stored.others.items()}
+        sizes["others"] = counts
     sizes["skipped"] = train.skipped
     if train.skipped:
         sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
@@ -134,12 +137,14 @@ def oddities_by_type(
     sizes: dict[str, Any],
     read: tuple[EdgeData, Any],
     held_out: tuple[EdgeData | None, str],
+    stored: EdgeTotals | None = None,
 ) -> Iterator[str]:
-    """Yield one line for each odd thing about the edges of each type."""
+    """Yield one line for each odd thing about the edges of each type; `stored`: see `sizes_of`."""
     train, data = read
     by_name = data if isinstance(data, dict) else {}
     first = {program.edge_name: by_name[program.edge_name]} if by_name else data
     yield from oddities(program, sizes, ((train, data_name(first)), held_out))
     for name, each in train.others.items():
         told = (each, data_name({name: by_name.get(name)})), (None, "")
-        yield from oddities(along(program, name), sizes_of(each, None), told)
+        totals = stored.others[name] if stored else None
+        yield from oddities(along(program, name), sizes_of(each, None, totals), told)

@@ -18,7 +18,7 @@ from tux.base.errors import TuxError
 from tux.cluster.rendezvous.place import Place
 from tux.io.source.input_files import list_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
 from tux.parallel_load.process.loading_again import Losses
 from tux.parallel_load.process.loading_together import make_parts_together
 
@@ -33,7 +33,7 @@ KEY = bytes(range(32))
 
 def job(path, n, partitioner="dbh"):
     plan = LoadingPlan(TWO, n, n, partitioner, 4, bipartite=True)
-    return LoadingJob(plan, str(path), {"value": "<f4"})
+    return LoadingJob(plan, {"": EdgesInput(str(path), {"value": "<f4"})})
 
 
 class LineMachine:
@@ -48,7 +48,7 @@ class LineMachine:
         )
         folder.mkdir()
         given = {}, command, self.watch, self.losses
-        self._arguments = folder, job, list_files(job.data), place, deadline, *given
+        self._arguments = folder, job, list_files(job.edges[""].data), place, deadline, *given
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -104,7 +104,7 @@ def compare(tmp_path, machines, n, partitioner):
         graph = machine.result()
         assert not isinstance(graph, Exception), graph
         assert graph.digest == edges.digest()
-        assert sum(graph.edges) == 2000 and graph.repeated_edges == (
+        assert sum(graph.edges) == 2000 and graph.repeated_edges() == (
             None if partitioner == "pds" else edges.duplicates
         )
         plan = job("", n, partitioner).plan

@@ -1,14 +1,17 @@
 """Folders of parts as one process writes them, and as loaders in this process do."""
 
+from itertools import pairwise
+
 from tux.arrays.edges import EdgeData
 from tux.graph.cut import cut
+from tux.graph.partitioned import PartitionedGraph, choose_method
 from tux.graph.store import save
 from tux.parallel_load.algorithm.digest import DigestThread
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
 from tux.parallel_load.algorithm.folder import join
 from tux.parallel_load.algorithm.kept import ArraySpool, SpooledArrays, ranges_of
 from tux.parallel_load.algorithm.loader import loader
-from tux.parallel_load.algorithm.plan import InputShare
+from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import run_together
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.partition import PARTITIONERS
@@ -33,25 +36,30 @@ def one_process(folder, ends, src, dst, fields, k, partitioner, seed, vertices=N
     return edges
 
 
+def names_of_fields(shares):
+    """Return the names of the fields of each edge type."""
+    return {name: list(own.fields) for name, own in shares[0].by_type.items()}
+
+
 def in_shares(folder, plan, shares, watch=None):
     """Return the folder that loaders write, and what they tell."""
     folder.mkdir()
     spools = [folder.with_name(f"{folder.name}-spool-{at}") for at in range(len(shares))]
     for spool in spools:
         spool.mkdir()
-    names = list(shares[0].fields)
+    fields = names_of_fields(shares)
     loaders = [
         loader(plan, at, share, ArraySpool(folder, spool))
         for at, (share, spool) in enumerate(zip(shares, spools, strict=True))
     ]
     loaded = run_together(loaders, watch)
-    with DigestThread(spools, plan, names) as digesting:
+    with DigestThread(spools, plan, fields) as digesting:
         join(
             folder,
             [SpooledArrays(each) for each in spools],
             plan,
             loaded,
-            names,
+            fields,
             digesting.result(),
         )
     return loaded
@@ -74,8 +82,11 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
     folders = [folder / str(at) for at in range(plan.loaders // each)]
     for own in folders:
         own.mkdir()
-    joiners, names = range(0, plan.loaders, each), list(shares[0].fields)
-    dtypes = {name: array.dtype.str for name, array in shares[0].fields.items()}
+    joiners, names = range(0, plan.loaders, each), names_of_fields(shares)
+    dtypes = {
+        edges: {name: array.dtype.str for name, array in own.fields.items()}
+        for edges, own in shares[0].by_type.items()
+    }
     loaded = [None] * plan.loaders
 
     def steps(at, share):
@@ -111,3 +122,46 @@ def of_machine(whole, at, plan, each):
         for name, content in whole.items()
         if not name.startswith("part-") or int(name.partition("/")[0].removeprefix("part-")) in mine
     }
+
+
+def typed_plan(edges, n, k, partitioner, seed=0, whole=()):
+    """Return the plan of loaders for edges of several types."""
+    ends = [each.ends for each in edges.by_type.values()]
+    how = choose_method(ends, partitioner, k, whole)
+    others = {name: each.ends for name, each in edges.others.items()}
+    given = how.name, seed, how.bipartite, how.favourite, others, next(iter(whole), "")
+    return LoadingPlan(edges.ends, n, k, *given)
+
+
+def one_process_of_types(folder, edges, k, partitioner, seed=0, whole=()):
+    """Return the folder that one process writes of edges of several types."""
+    graph = PartitionedGraph.of(edges, None, partitioner, k, seed, whole)
+    folder.mkdir()
+    how = {"partitioner": partitioner, "seed": seed, "digest": edges.digest()}
+    save(folder, graph.parts, edges.ends, **how)
+
+
+def cut_up_types(rng, edges, n):
+    """Return the rows of all types, one type after the other, in n shares of any size."""
+    rows = {
+        name: [
+            *(
+                each.ids[end].values[code]
+                for end, code in zip(each.ends, (each.src, each.dst), strict=True)
+            )
+        ]
+        for name, each in edges.by_type.items()
+    }
+    total = sum(map(len, edges.by_type.values()))
+    bounds = [0, *sorted(rng.integers(0, total + 1, n - 1).tolist()), total]
+    shares = []
+    for lo, hi in pairwise(bounds):
+        own, begin = {}, 0
+        for name, each in edges.by_type.items():
+            piece = slice(max(lo - begin, 0), max(hi - begin, 0))
+            fields = {field: values[piece] for field, values in each.fields.items()}
+            own[name] = InputShare(*(column[piece] for column in rows[name]), fields)
+            begin += len(each)
+        shares.append(own.pop(""))
+        shares[-1].others = own
+    return shares

@@ -48,7 +48,7 @@ def side_by_side_of(graph, jobs):
             for number, each in enumerate(rows)
         ]
     )
-    return [LoaderResult(each, 0, 0, *own[1:]) for each, own in zip(loaded, rows, strict=True)]
+    return [LoaderResult(each, 0, 0, own.read) for each, own in zip(loaded, rows, strict=True)]
 
 
 def begin_run(folder, program, data, test, options, *, in_shares):
@@ -69,7 +69,7 @@ def begin_run(folder, program, data, test, options, *, in_shares):
     if not inputs.loaded:
         folders()
     cut.write(Path(folder), range(workers))
-    assert set(cut.bare.ids) == set(special.edge.ends)
+    assert {*cut.bare.ids} == {end for each in special.edge_types.values() for end in each.ends}
     parts = files(Path(folder))
     del parts["manifest.json"]  # only one of the two says how the parts were cut
     shutil.rmtree(folder)

@@ -64,20 +64,49 @@ def cut_into_shares(data: Source, count: int, format: Format | None = None) -> l
     of the input, if it is known. Raises the errors of `tux.io.source.input_files.input_files` and
     `tux.io.detect_format.detect_format`.
     """
-    files = list_files(data)
-    format = detect_format(input_files(data)) if format is None else format
-    apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
-    near = _near_line if apart else _near_file
-    if format is Format.PARQUET:
-        near = _near_group
+    (shares,) = cut_together([(data, format)], count)
+    return shares
+
+
+def cut_together(inputs: Sequence[tuple[Source, Format | None]], count: int) -> list[list[Files]]:
+    """Cut several inputs, each with its format, one after the other as if they were one: return of
+    each its pieces in the `count` shares. See `cut_into_shares`.
+    """
+    files: list[InputFile] = []
+    near: list[Callable[[InputFile, int], int | None]] = []
+    begins = [0]
+    for data, format in inputs:
+        own = list_files(data)
+        files += own
+        near += [_way_to_cut(data, format)] * len(own)
+        begins.append(len(files))
     cuts = [Cut(0, 0), *_cuts(files, count, near), Cut(len(files), 0)]
-    return [Files.of(source_name(data), pieces_between(files, *pair)) for pair in pairwise(cuts)]
+    return [
+        [
+            Files.of(source_name(data), pieces_between(files[:end], *pair, begin))
+            for pair in pairwise(cuts)
+        ]
+        for (data, _), (begin, end) in zip(inputs, pairwise(begins), strict=True)
+    ]
 
 
-def pieces_between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[FilePiece]:
-    """Return the pieces of files from one cut to another."""
+def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int], int | None]:
+    """Return the function ``near(file, at)`` that returns a place near byte `at` of a file of an
+    input where it can be cut; None stands for its end.
+    """
+    format = detect_format(input_files(data)) if format is None else format
+    if format is Format.PARQUET:
+        return _near_group
+    apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
+    return _near_line if apart else _near_file
+
+
+def pieces_between(
+    files: Sequence[InputFile], begin: Cut, end: Cut, least: int = 0
+) -> list[FilePiece]:
+    """Return the pieces of files from one cut to another, of those from number `least` on."""
     pieces = []
-    for number, file in enumerate(files):
+    for number, file in enumerate(files[least:], least):
         first = begin.at if number == begin.file else 0
         last = end.at if number == end.file else None
         if begin.file <= number <= end.file and first != last:
@@ -86,18 +115,18 @@ def pieces_between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[Fil
 
 
 def _cuts(
-    files: Sequence[InputFile], count: int, near: Callable[[InputFile, int], int | None]
+    files: Sequence[InputFile],
+    count: int,
+    near: Sequence[Callable[[InputFile, int], int | None]],
 ) -> list[Cut]:
-    """Find the inner cuts of `count` shares. ``near(file, at)`` returns a place near byte `at` of a
-    file where it can be cut; None stands for its end.
-    """
+    """Find the inner cuts of `count` shares; `near`: of each file, see `_way_to_cut`."""
     ends = list(accumulate(file.size for file in files))
     cuts = [Cut(0, 0)]
     for share in range(1, count):
         byte = ends[-1] * share // count
         number = min(bisect_right(ends, byte), len(files) - 1)
         at = byte - (ends[number] - files[number].size)
-        place = near(files[number], at) if at else 0
+        place = near[number](files[number], at) if at else 0
         cuts.append(max(cuts[-1], Cut(number + 1, 0) if place is None else Cut(number, place)))
     return cuts[1:]
 

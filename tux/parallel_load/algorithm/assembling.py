@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.arrays.ids import Ids
-from tux.graph.parts import Part, TypePart
+from tux.graph.parts import EdgePart, Part, TypePart
 from tux.parallel_load.algorithm.columns import BadColumns, MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.homes import VertexPlaces, homes_of, read_holders
 from tux.parallel_load.algorithm.numbering import Sizes
@@ -19,9 +19,16 @@ from tux.partition.replicas import Replicas
 
 NONE = np.empty(0, np.int32)
 
+HostedEdges = dict[str, PartEdges]
+"""The edges of a part, by edge type."""
+
 
 def assemble_parts(
-    plan: LoadingPlan, me: int, hosted: list[PartEdges], sizes: dict[str, Sizes], keep: ArrayKeeper
+    plan: LoadingPlan,
+    me: int,
+    hosted: list[HostedEdges],
+    sizes: dict[str, Sizes],
+    keep: ArrayKeeper,
 ) -> Rounds[list[Part]]:
     """Assemble the parts that this loader hosts from the edges in `hosted`, which is emptied;
     without the arrays that all parts share. Keep the ranges of homes and numbers that this loader
@@ -47,7 +54,7 @@ def assemble_parts(
 
 
 def _exchange_holders(
-    plan: LoadingPlan, me: int, hosted: list[PartEdges], sizes: dict[str, Sizes]
+    plan: LoadingPlan, me: int, hosted: list[HostedEdges], sizes: dict[str, Sizes]
 ) -> Rounds[tuple[dict[str, list[np.ndarray]], dict[str, Replicas]]]:
     """Tell the owners which positions the parts hold that this loader hosts. Return these, by type
     and part; and, from the messages of the others, the parts that hold the positions that this
@@ -58,9 +65,8 @@ def _exchange_holders(
     for name in plan.types:
         own[name] = []
         for edges in hosted:
-            ends = (edges.src, edges.dst)
-            sides = [ends[side] for side in (0, 1) if plan.ends[side] == name]
-            positions, counts = occurring(sides, int(sizes[name].positions[-1]))
+            columns = [edges[end.edges].end(end.side) for end in plan.ends_of(name)]
+            positions, counts = occurring(columns, sizes[name].count)
             own[name].append(positions)
             cuts = np.searchsorted(positions, sizes[name].positions)
             for message, lo, hi in zip(outbox, cuts[:-1], cuts[1:], strict=True):
@@ -184,9 +190,15 @@ def _check_rows(rows: np.ndarray, positions: np.ndarray, bounds: np.ndarray) -> 
 
 
 def _part(
-    plan: LoadingPlan, edges: PartEdges, types: dict[str, TypePart], sizes: dict[str, Sizes]
+    plan: LoadingPlan, edges: HostedEdges, types: dict[str, TypePart], sizes: dict[str, Sizes]
 ) -> Part:
     """Make a part of these edges, their ends as rows; without fields, which have been kept."""
-    for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
-        make_rows(end, types[name].rows, int(sizes[name].positions[-1]))
-    return Part(types, (NONE, NONE), edges.src, edges.dst, {}, NONE, NONE, {})
+    for name, ends in plan.by_type.items():
+        for side, kind in enumerate(ends):
+            make_rows(edges[name].end(side), types[kind].rows, sizes[kind].count)
+    others = {
+        name: EdgePart(ends, (NONE, NONE), edges[name].src, edges[name].dst, {})
+        for name, ends in plan.others.items()
+    }
+    src, dst = edges[""].src, edges[""].dst
+    return Part(types, (NONE, NONE), src, dst, {}, NONE, NONE, {}, others=others)

@@ -11,13 +11,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.edges import digest_column, digest_ids
+from tux.arrays.edges import digest_column, digest_edge_type, digest_ids
 from tux.arrays.ids import Ids
 from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import DataError
+from tux.graph.store import edges_prefix
 from tux.parallel_load.algorithm.kept import (
     STRINGS,
     Kept,
@@ -32,30 +34,56 @@ NAP = 0.02
 """Seconds between two looks whether a file is there."""
 
 
-def columns_of(names: Sequence[str]) -> list[str]:
-    """Return the columns of edges as loaders keep them, in the order in which they are digested;
-    `names` of the fields.
+class EdgeColumn(NamedTuple):
+    """A column of the edges of a type, as loaders keep it: ``src``, ``dst`` or ``fields.NAME``."""
+
+    edges: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name under which it is kept."""
+        return f"{edges_prefix(self.edges)}{self.name}"
+
+
+def columns_of(fields: Mapping[str, Sequence[str]]) -> list[EdgeColumn]:
+    """Return the columns of all edges in the order in which they are digested; names of the
+    `fields` of each edge type.
     """
-    return ["src", "dst", *(f"fields.{name}" for name in sorted(names))]
+    return [
+        EdgeColumn(edges, name)
+        for edges, names in fields.items()
+        for name in ("src", "dst", *(f"fields.{own}" for own in sorted(names)))
+    ]
 
 
 class EdgesDigest:
     """The digest of all edges together, as `EdgeData.digest` computes it; columns are added in the
     order of `columns_of`. It begins with the ids that loaders have `kept`; `sizes`: how many there
-    are, by type.
+    are, by vertex type; `edges`: how many of these there are, by type.
     """
 
-    def __init__(self, sizes: Mapping[str, int], edges: int, kept: Sequence[Kept]) -> None:
-        self._state, self._edges = blake2b(digest_size=16), edges
+    def __init__(
+        self,
+        plan: LoadingPlan,
+        sizes: Mapping[str, int],
+        edges: Mapping[str, int],
+        kept: Sequence[Kept],
+    ) -> None:
+        self._state, self._plan, self._edges = blake2b(digest_size=16), plan, edges
         for name, count in sizes.items():
-            digest_ids(self._state, name, count, map(Ids, kept_ids(kept, name)))
+            ids = kept_ids(kept, name, len(plan.groups_of(name)))
+            digest_ids(self._state, name, count, map(Ids, ids))
 
-    def add(self, column: str, piece: np.ndarray, *, first: bool) -> None:
+    def add(self, column: EdgeColumn, piece: np.ndarray, *, first: bool) -> None:
         """Add the next piece of a column, which may be its `first`."""
-        if first:
-            digest_column(self._state, column.removeprefix("fields"), self._edges, [piece])
-        else:
+        if not first:
             self._state.update(np.ascontiguousarray(piece).data)
+            return
+        if column.edges and column.name == "src":
+            digest_edge_type(self._state, column.edges, self._plan.others[column.edges])
+        name, count = column.name.removeprefix("fields"), self._edges[column.edges]
+        digest_column(self._state, name, count, [piece])
 
     @property
     def text(self) -> str:
@@ -65,12 +93,14 @@ class EdgesDigest:
 
 class DigestThread:
     """A context in which the digest is computed, by a thread, while loaders fill their `spools`;
-    `names` are those of the edges' fields.
+    names of the `fields` of each edge type.
     """
 
-    def __init__(self, spools: Sequence[Path], plan: LoadingPlan, names: Sequence[str]) -> None:
+    def __init__(
+        self, spools: Sequence[Path], plan: LoadingPlan, fields: Mapping[str, Sequence[str]]
+    ) -> None:
         self._kept = [SpooledArrays(spool) for spool in spools]
-        self._plan, self._names = plan, names
+        self._plan, self._fields = plan, fields
         self._all_there, self._stop = threading.Event(), threading.Event()
         self._digest = ""
         self._error: Exception | None = None
@@ -102,15 +132,22 @@ class DigestThread:
             self._error = error
 
     def _compute(self) -> str:
+        sizes, edges = {}, {}
         for name in self._plan.types:
-            self._wait(f"ids.{name}", f"ids.{name}.{STRINGS[-1]}")
-        self._wait("src")
-        sizes = {name: count_ids(self._kept, name) for name in self._plan.types}
-        digest = EdgesDigest(sizes, join_ranges(self._kept, "src").rows, self._kept)
-        for name in columns_of(self._names):
-            self._wait(name)
-            for at, piece in enumerate(self._until_stopped(join_ranges(self._kept, name))):
-                digest.add(name, piece, first=at == 0)
+            groups = len(self._plan.groups_of(name))
+            for group in range(groups):
+                self._wait(f"ids.{name}.{group}", f"ids.{name}.{group}.{STRINGS[-1]}")
+            sizes[name] = count_ids(self._kept, name, groups)
+        for name in self._plan.by_type:
+            src = EdgeColumn(name, "src").key
+            self._wait(src)
+            edges[name] = join_ranges(self._kept, src).rows
+        digest = EdgesDigest(self._plan, sizes, edges, self._kept)
+        for column in columns_of(self._fields):
+            self._wait(column.key)
+            row = join_ranges(self._kept, column.key)
+            for at, piece in enumerate(self._until_stopped(row)):
+                digest.add(column, piece, first=at == 0)
         return digest.text
 
     def _wait(self, *names: str) -> None:

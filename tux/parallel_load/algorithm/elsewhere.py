@@ -13,7 +13,7 @@ import numpy as np
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy, write_npy
 from tux.base.disk import writing
-from tux.graph.parts import Part, TypePart
+from tux.graph.parts import EdgePart, Part, TypePart
 from tux.graph.store import part_arrays
 from tux.parallel_load.algorithm.columns import BadColumns, MessageColumns
 from tux.parallel_load.algorithm.kept import Kept
@@ -43,12 +43,12 @@ def write_elsewhere(
     folder: Path,
     plan: LoadingPlan,
     ranges: Sequence[Kept],
-    fields: Mapping[str, str],
+    fields: Mapping[str, Mapping[str, str]],
     here: Collection[int],
 ) -> None:
     """Write the parts of the loaders that are not `here`, with rows and masters and without edges.
-    `ranges`: what each loader has sent, with its `rows_of`; `fields`: dtypes by name. Raises
-    DiskError, and BadColumns for rows and masters that no loader sends.
+    `ranges`: what each loader has sent, with its `rows_of`; `fields`: of each edge type, dtypes by
+    name. Raises DiskError, and BadColumns for rows and masters that no loader sends.
     """
     vertices = {kind: sum(len(each[f"home.{kind}"]) for each in ranges) for kind in plan.types}
     for loader in range(plan.loaders):
@@ -80,7 +80,9 @@ def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
 
 
 def _empty_part(
-    plan: LoadingPlan, sent: Mapping[str, Sequence[np.ndarray]], fields: Mapping[str, str]
+    plan: LoadingPlan,
+    sent: Mapping[str, Sequence[np.ndarray]],
+    fields: Mapping[str, Mapping[str, str]],
 ) -> Part:
     """Make a part without edges and routes."""
     none, nowhere = np.empty(0, np.int32), [np.empty(0, np.int32)] * plan.parts
@@ -91,5 +93,12 @@ def _empty_part(
         types[kind] = TypePart(
             kind, *bare, False, rows, len(rows), masters, *routes, np.empty(0, np.int16), none
         )
-    columns = {name: np.empty(0, dtype) for name, dtype in fields.items()}
-    return Part(types, (none, none), none, none, columns, none, none, {})
+    columns = {
+        edges: {name: np.empty(0, dtype) for name, dtype in own.items()}
+        for edges, own in fields.items()
+    }
+    others = {
+        name: EdgePart(ends, (none, none), none, none, columns[name])
+        for name, ends in plan.others.items()
+    }
+    return Part(types, (none, none), none, none, columns[""], none, none, {}, others=others)

@@ -4,16 +4,17 @@ already, and what they share is joined, piece by piece, in bounded memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tux.arrays.arrow import ROWS, parquet_writer
 from tux.arrays.npy import write_pieces
-from tux.graph.manifest import TypeEntry, write_manifest
+from tux.graph.manifest import EdgeEntry, TypeEntry, write_manifest
+from tux.graph.store import edges_prefix
 from tux.parallel_load.algorithm.kept import Kept, join_ranges, kept_ids
-from tux.parallel_load.algorithm.loader import LoadSummary
+from tux.parallel_load.algorithm.loader import LoadSummary, count_edges
 from tux.parallel_load.algorithm.plan import LoadingPlan
 
 
@@ -22,36 +23,47 @@ def join(
     kept: Sequence[Kept],
     plan: LoadingPlan,
     loaded: Sequence[LoadSummary],
-    names: Sequence[str],
+    fields: Mapping[str, Sequence[str]],
     digest: str,
 ) -> None:
     """Write what the parts of `folder` share, from what the loaders have `kept` of it, in their
-    order, and the manifest, with the `digest` of the edges. Raises DiskError.
+    order, and the manifest, with the `digest` of the edges; names of the `fields` of each edge
+    type. Raises DiskError.
     """
+    types, edges = [], count_edges(loaded)
     for name in plan.types:
-        with parquet_writer(folder / f"{name}.ids.parquet") as write:
-            for ids in _row_groups(kept_ids(kept, name)):
-                write({"id": ids})
-        for array in ("order", "home", "number"):
-            write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
-    for side in (0, 1):
-        write_pieces(folder / f"degrees.{side}.npy", join_ranges(kept, f"degrees.{side}"))
-    types = []
-    for name in plan.types:
+        _join_type(folder, kept, plan, name)
         own = [each.types[name] for each in loaded]
         rows = [rows for each in own for rows in each.rows]
         types.append(TypeEntry(name, own[0].ids, own[0].ids, any(each.cut for each in own), rows))
+    for name in plan.by_type:
+        for side in (0, 1):
+            degrees = f"{edges_prefix(name)}degrees.{side}"
+            write_pieces(folder / f"{degrees}.npy", join_ranges(kept, degrees))
     write_manifest(
         folder,
         parts=plan.parts,
         ends=plan.ends,
-        fields=[*names],
+        fields=[*fields[""]],
         types=types,
-        edges=sum(sum(own.edges) for own in loaded),
+        edges=edges[""],
         digest=digest,
         partitioner=plan.partitioner,
         seed=plan.seed,
+        others=[
+            EdgeEntry(name, ends, [*fields[name]], edges[name])
+            for name, ends in plan.others.items()
+        ],
     )
+
+
+def _join_type(folder: Path, kept: Sequence[Kept], plan: LoadingPlan, name: str) -> None:
+    """Write what the parts share of one vertex type."""
+    with parquet_writer(folder / f"{name}.ids.parquet") as write:
+        for ids in _row_groups(kept_ids(kept, name, len(plan.groups_of(name)))):
+            write({"id": ids})
+    for array in ("order", "home", "number"):
+        write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
 
 
 def _row_groups(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:

@@ -5,6 +5,7 @@ parts share.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from tux.parallel_load.algorithm.kinds import pack_ids, unpack_ids
 STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
 
-RANGES = ("ids.", "order.", "home.", "number.", "degrees.")
-"""The beginnings of the names of arrays that all parts share."""
+RANGES = re.compile(r"(ids|order|home|number|degrees)\..*|edges\.\w+\.degrees\.\d")
+"""The names of arrays that all parts share."""
 
 Kept = Mapping[str, np.ndarray]
 """The arrays that one loader has kept, but for the parts, by name."""
@@ -95,7 +96,7 @@ class SpooledArrays(Kept):
 
 def ranges_of(kept: Kept) -> dict[str, np.ndarray]:
     """Return from all that a loader has kept its ranges of the arrays that all parts share."""
-    return {name: kept[name] for name in kept if name.startswith(RANGES)}
+    return {name: kept[name] for name in kept if RANGES.fullmatch(name)}
 
 
 def join_ranges(kept: Sequence[Kept], name: str) -> ArrayPieces:
@@ -109,19 +110,21 @@ def _row(kept: Kept, name: str) -> ArrayPieces:
     return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]])
 
 
-def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
-    """Yield the ids of one type, ascending, a loader's range at a time."""
-    for loader, each in enumerate(kept):
-        if f"ids.{name}" in each:
-            yield np.asarray(each[f"ids.{name}"])
-        else:
-            columns = (each[f"ids.{name}.{kind}"] for kind in STRINGS)
-            yield unpack_ids(MessageColumns(columns, loader), STRING)
+def kept_ids(kept: Sequence[Kept], name: str, groups: int) -> Iterator[np.ndarray]:
+    """Yield the ids of one type, by index, a loader's range of one of its `groups` at a time."""
+    for group in range(groups):
+        for loader, each in enumerate(kept):
+            own = f"ids.{name}.{group}"
+            if own in each:
+                yield np.asarray(each[own])
+            else:
+                columns = (each[f"{own}.{kind}"] for kind in STRINGS)
+                yield unpack_ids(MessageColumns(columns, loader), STRING)
 
 
-def count_ids(kept: Iterable[Kept], name: str) -> int:
+def count_ids(kept: Iterable[Kept], name: str, groups: int) -> int:
     """Count the ids of one type."""
+    names = [f"ids.{name}.{group}" for group in range(groups)]
     return sum(
-        len(each[f"ids.{name}" if f"ids.{name}" in each else f"ids.{name}.{STRINGS[0]}"])
-        for each in kept
+        len(each[own if own in each else f"{own}.{STRINGS[0]}"]) for each in kept for own in names
     )

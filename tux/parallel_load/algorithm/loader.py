@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tux.graph.store import part_arrays
+from tux.graph.parts import Part
+from tux.graph.store import edges_prefix, part_arrays
 from tux.parallel_load.algorithm.assembling import assemble_parts
 from tux.parallel_load.algorithm.numbering import number_vertices
 from tux.parallel_load.algorithm.placing import place_edges
@@ -26,53 +28,78 @@ class LoadedType:
 
 
 @dataclass
-class LoadSummary:
-    """The result of a loader. Of each part that it hosts: edges, and those of them that repeat an
-    earlier one's ends; None where such edges may be in several parts.
+class LoadedEdges:
+    """The result of a loader about one edge type: of each part that it hosts, the edges, and those
+    of them that repeat an earlier one's ends; None where such edges may be in several parts.
     """
 
-    edges: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
     repeated: list[int] | None = field(default_factory=list)
+
+
+@dataclass
+class LoadSummary:
+    """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
+    vertices by vertex type.
+    """
+
+    edges: dict[str, LoadedEdges] = field(default_factory=dict)
     types: dict[str, LoadedType] = field(default_factory=dict)
 
 
+def count_edges(loaded: Sequence[LoadSummary]) -> dict[str, int]:
+    """Count the edges of each type that all loaders have."""
+    return {name: sum(sum(each.edges[name].counts) for each in loaded) for name in loaded[0].edges}
+
+
 def rounds_of(plan: LoadingPlan, fields: int) -> int:
-    """Return the number of rounds that the loaders of a plan take, where edges have so many
-    `fields`.
+    """Return the number of rounds that the loaders of a plan take, where the edges of all types
+    have so many `fields`.
     """
-    return plan.loaders + 15 + fields + turns_of(plan)
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan)
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
     """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
     that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
-    parts share, ``ids.TYPE``, ``order.TYPE``, ``home.TYPE``, ``number.TYPE`` and ``degrees.SIDE``;
-    and its rows, ``src`` and ``dst`` by index and ``fields.NAME``.
+    parts share, ``ids.TYPE.GROUP`` (see `LoadingPlan.groups_of`), ``order.TYPE``, ``home.TYPE``,
+    ``number.TYPE`` and ``degrees.SIDE``; and its rows, ``src`` and ``dst`` by index and
+    ``fields.NAME``. Names of arrays of other edge types begin as `edges_prefix` says.
 
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """
     plan.check()
-    names = list(share.fields)
-    for name in names:  # first, as ids take more memory while they are numbered
-        keep(f"fields.{name}", share.fields[name])
-    share.fields = {}
+    fields = {name: list(rows.fields) for name, rows in share.by_type.items()}
+    for name, rows in share.by_type.items():
+        for own, row in rows.fields.items():  # first, as ids take more memory while numbered
+            keep(f"{edges_prefix(name)}fields.{own}", row)
+        rows.fields = {}
     vertices = yield from number_vertices(plan, me, share, keep)
-    hosted = yield from place_edges(plan, me, vertices, names, keep)
+    hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
     parts = yield from assemble_parts(plan, me, hosted, sizes, keep)
-    loaded = LoadSummary(repeated=None if plan.partitioner == "pds" else [])
+    loaded = LoadSummary()
     for name in plan.types:
-        rows = [part.types[name].n_train for part in parts]
+        here = [part.types[name] for part in parts]
         # without a part here, the flag is told by the loaders that host one
-        cut = any(part.types[name].cut for part in parts)
-        loaded.types[name] = LoadedType(sizes[name].count, cut, rows)
+        cut = any(each.cut for each in here)
+        loaded.types[name] = LoadedType(sizes[name].count, cut, [each.n_train for each in here])
+    for name in plan.by_type:
+        loaded.edges[name] = LoadedEdges([], None if plan.partitioner == "pds" else [])
     for p in plan.hosted_parts(me):
         part = parts.pop(0)
-        loaded.edges.append(len(part.src))
-        if loaded.repeated is not None:
-            sources, targets = (len(part.types[end].rows) for end in plan.ends)
-            loaded.repeated.append(count_repeated(part.src, part.dst, sources, targets))
+        for name in plan.by_type:
+            _count_edges(plan, part, name, loaded.edges[name])
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
+
+
+def _count_edges(plan: LoadingPlan, part: Part, name: str, counted: LoadedEdges) -> None:
+    """Add to the counts of an edge type those of one part."""
+    edges = part.along(name) if name else part
+    counted.counts.append(len(edges.src))
+    if counted.repeated is not None:
+        sources, targets = (len(part.types[end].rows) for end in plan.by_type[name])
+        counted.repeated.append(count_repeated(edges.src, edges.dst, sources, targets))

@@ -4,15 +4,16 @@ begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from tux.arrays.arrow import Column, ColumnPieces
 from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import UsageError
+from tux.graph.union import UnionShape
 from tux.partition import PARTITIONERS
 from tux.partition.common.capacity import check_parts
 from tux.partition.common.some_edges import BY_ENDS
@@ -33,13 +34,21 @@ class ArrayKeeper(Protocol):
         """Read a row of numbers that was kept under a name."""
 
 
+class TypeEnd(NamedTuple):
+    """An end of the edges of a type: the name of this edge type, and 0 or 1."""
+
+    edges: str
+    side: int
+
+
 @dataclass(frozen=True)
 class LoadingPlan:
-    """The plan that all loaders have: the types at the `ends`, `loaders` and `parts` in number, and
-    how edges are cut.
+    """The plan that all loaders have: the vertex types at the `ends` of edges, `loaders` and
+    `parts` in number, and how edges are cut.
 
     `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
-    `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto".
+    `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto". `others`: the ends
+    of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`.
     """
 
     ends: tuple[str, str]
@@ -49,11 +58,53 @@ class LoadingPlan:
     seed: int = 0
     bipartite: bool = False
     favourite: str = "auto"
+    others: dict[str, tuple[str, str]] = field(default_factory=dict)
+    whole: str = ""
+
+    @property
+    def by_type(self) -> dict[str, tuple[str, str]]:
+        """The ends of each edge type, by name; the first one is "", as in `EdgeData.by_type`."""
+        return {"": self.ends, **self.others}
+
+    @property
+    def shape(self) -> UnionShape:
+        """The shape of the union of all edges."""
+        return UnionShape.of([*self.by_type.values()], self.whole)
 
     @property
     def types(self) -> tuple[str, ...]:
         """The vertex types, each once."""
-        return tuple(dict.fromkeys(self.ends))
+        return self.shape.types
+
+    def ends_of(self, kind: str) -> list[TypeEnd]:
+        """List the ends of edges at which vertices of a type are."""
+        pairs = self.by_type.items()
+        return [TypeEnd(name, side) for name, of in pairs for side in (0, 1) if of[side] == kind]
+
+    def groups_of(self, kind: str) -> list[list[int]]:
+        """Group the ends of a vertex type, each by its place in `ends_of`, by edge type: a vertex
+        counts to the first group in which it has an edge.
+        """
+        groups: dict[str, list[int]] = {}
+        for at, end in enumerate(self.ends_of(kind)):
+            groups.setdefault(end.edges, []).append(at)
+        return [*groups.values()]
+
+    def union_side(self, end: TypeEnd) -> int:
+        """Return the side in the union of all edges at which an end is: 0 for sources."""
+        return end.side ^ self.shape.turned[[*self.by_type].index(end.edges)]
+
+    def union_degrees(
+        self, kind: str, degrees: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges (n,) int64 that leave vertices of a type in the union of all edges, and
+        those that end there, from the `degrees` (n,) at each of its ends.
+        """
+        leave, enter = np.zeros((2, len(degrees[0])), np.int64)
+        for end, counts in zip(self.ends_of(kind), degrees, strict=True):
+            side = enter if self.union_side(end) else leave
+            side += counts
+        return leave, enter
 
     def hosted_parts(self, loader: int) -> range:
         """Return the parts that a loader puts together."""
@@ -84,10 +135,17 @@ def _names() -> str:
 @dataclass
 class InputShare:
     """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
-    each. `vertices`: by type, further ids, of vertices that may have no edge.
+    each. `vertices`: by type, further ids, of vertices that may have no edge. `others`: rows of
+    other edge types, by name, which come after these.
     """
 
     src: Column | ColumnPieces
     dst: Column | ColumnPieces
     fields: Mapping[str, np.ndarray | ArrayPieces] = field(default_factory=dict)
     vertices: Mapping[str, Column] = field(default_factory=dict)
+    others: Mapping[str, InputShare] = field(default_factory=dict)
+
+    @property
+    def by_type(self) -> dict[str, InputShare]:
+        """The rows of each edge type, by name, these first as ""."""
+        return {"": self, **self.others}

@@ -9,7 +9,7 @@ ranges have an entry for each vertex; like all messages they may lie on the disk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.digest import EdgesDigest, columns_of
 from tux.parallel_load.algorithm.kept import RANGES, Kept
-from tux.parallel_load.algorithm.loader import LoadSummary
+from tux.parallel_load.algorithm.loader import LoadSummary, count_edges
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.algorithm.rounds import Messages, Rounds, tell_all
 
@@ -37,7 +37,7 @@ def share_ranges(
     ranges = []
     for feed in columns_by_sender(inbox) if me in joiners else []:
         names = feed.decode_json(list[str])
-        if missing := {name for name in own if name.startswith(RANGES)} - {*names}:
+        if missing := {name for name in own if RANGES.fullmatch(name)} - {*names}:
             raise feed.bad(f"there is no {min(missing)}")
         ranges.append(dict(zip(names, feed.rest(len(names)), strict=True)))
     return ranges
@@ -49,21 +49,21 @@ def digest_in_rounds(
     kept: Kept,
     ranges: Sequence[Kept],
     loaded: Sequence[LoadSummary],
-    names: Sequence[str],
+    fields: Mapping[str, Sequence[str]],
 ) -> Rounds[str]:
     """Compute the digest of all edges together, as `EdgeData.digest` does: column by column, the
     shares come to the first loader in their order. `ranges`: of all loaders, with the first one.
-    `loaded`: the results of all loaders, and `names` of the edges' fields.
+    `loaded`: the results of all loaders, and names of the `fields` of each edge type.
     """
     digest = None
     if me == 0:
         sizes = {name: loaded[0].types[name].ids for name in plan.types}
-        digest = EdgesDigest(sizes, sum(sum(each.edges) for each in loaded), ranges)
-    for column in columns_of(names):
+        digest = EdgesDigest(plan, sizes, count_edges(loaded), ranges)
+    for column in columns_of(fields):
         for turn in range(plan.loaders):
             outbox: Messages = [[] for _ in range(plan.loaders)]
             if turn == me:
-                outbox[0].append(kept[column])
+                outbox[0].append(kept[column.key])
             inbox = yield outbox
             if digest:
                 digest.add(

@@ -4,18 +4,18 @@ far: the loads go from loader to loader, and each goes through its own range whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 
 from tux.arrays.lookup import look_up
 from tux.base.hashing import by_hash
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
-from tux.parallel_load.algorithm.numbering import Sizes
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Messages, Rounds, bounds_of
-from tux.partition.common.some_edges import SomeEdges
+from tux.parallel_load.algorithm.share_union import Rows, ShareUnion
+from tux.partition.common.some_edges import SomeVertices
 from tux.partition.methods.aweto import choose_parts, tally_hashes
 from tux.partition.methods.pds import place_by_homes
 
@@ -31,55 +31,53 @@ def _pass_loads(plan: LoadingPlan, me: int, turn: int, load: np.ndarray) -> Roun
     return MessageColumns(inbox[turn], turn).numbers(plan.parts).astype(np.int64)
 
 
-def _pds(
-    plan: LoadingPlan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]
-) -> Rounds[np.ndarray]:
+def _pds(plan: LoadingPlan, me: int, rows: Rows, union: ShareUnion) -> Rounds[list[np.ndarray]]:
     """Place the edges by `pds`. Shares take turns, in the order of the input."""
-    load, parts = np.zeros(plan.parts, np.int64), np.empty(0, np.int16)
+    load, parts = np.zeros(plan.parts, np.int64), []
     for turn in range(plan.loaders):
         if turn == me:
-            home = by_hash(edges.number, plan.parts, plan.seed)
-            parts = place_by_homes(edges.src, edges.dst, home, load)
+            home = by_hash(union.vertices.number, plan.parts, plan.seed)
+            parts = [place_by_homes(src, dst, home, load) for src, dst in rows]
         load = yield from _pass_loads(plan, me, turn, load)
     return parts
 
 
-def _aweto(
-    plan: LoadingPlan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]
-) -> Rounds[np.ndarray]:
-    """Place the edges by `aweto`. Owners take turns, in the order of indices: each is told of the
-    edges of the favourite vertices that it owns as much as it must know to choose for these, their
-    tally.
+def _aweto(plan: LoadingPlan, me: int, rows: Rows, union: ShareUnion) -> Rounds[list[np.ndarray]]:
+    """Place the edges by `aweto`. Loaders take turns, in the order of the favourite vertices: each
+    has a range of these, and is told of their edges as much as it must know to choose for them,
+    their tally, for each edge type.
     """
-    side = ("source", "target").index(edges.favourite)
-    whole, other = (edges.src, edges.dst) if side == 0 else (edges.dst, edges.src)
-    indices = sizes[plan.ends[side]].indices
-    first = int(sizes[plan.ends[0]].largest[0]) if plan.bipartite and side else 0
-    vertices, outbox = _tallies(plan, edges.number - first, whole, other, edges, indices)
-    owned = [len(message[0]) for message in outbox]
-    inbox = yield outbox
-    lo, hi = (int(bound) for bound in indices[me : me + 2])
-    told = [_read_tally(feed, plan.parts, lo, hi) for feed in columns_by_sender(inbox)]
-    numbers, lengths, hashes, times = (
-        np.concatenate(columns) for columns in zip(*told, strict=True)
-    )
-    asked = [message[0] - np.int32(lo) for message in told]
-    del inbox, told
-    home = by_hash(np.arange(lo, hi) + first, plan.parts, plan.seed)
-    keys = np.repeat(numbers - np.int32(lo), lengths)
+    side = ("source", "target").index(union.vertices.favourite)
+    numbers = union.numbers_of(side)
+    bounds = [len(numbers) * at // plan.loaders for at in range(plan.loaders + 1)]
+    tallies = [
+        _tallies(plan, pair[side], pair[1 - side], union.vertices, numbers.start, bounds)
+        for pair in rows
+    ]
+    owned = [(vertices, [len(own[0]) for own in sent]) for vertices, sent in tallies]
+    inbox = yield [[*chain(*(sent[to] for _, sent in tallies))] for to in range(plan.loaders)]
+    del tallies
+    lo, hi = bounds[me : me + 2]
+    feeds = columns_by_sender(inbox)
+    told = [[_read_tally(feed, plan.parts, lo, hi) for _ in rows] for feed in feeds]
+    asked = [[own[0] - np.int32(lo) for own in each] for each in told]
+    _, lengths, hashes, times = map(np.concatenate, zip(*chain(*told), strict=True))
+    del inbox, told, feeds
+    home = by_hash(np.arange(lo, hi) + numbers.start, plan.parts, plan.seed)
+    keys = np.repeat(np.concatenate([*chain(*asked)]), lengths)
     load, chosen = np.zeros(plan.parts, np.int64), home
     for turn in range(plan.loaders):
         if turn == me:
             chosen = choose_parts(keys, hashes, home, load, times=times)
         load = yield from _pass_loads(plan, me, turn, load)
     del keys, hashes, times
-    answers = yield [[chosen[each]] for each in asked]
-    parts = np.empty(len(edges.number), np.int16)
-    pairs = zip(columns_by_sender(answers), owned, strict=True)
-    parts[vertices] = np.concatenate(
-        [feed.numbers(length, below=plan.parts) for feed, length in pairs]
-    )
-    return look_up(parts, whole)
+    answers = columns_by_sender((yield [[chosen[at] for at in each] for each in asked]))
+    parts = np.empty(len(union.vertices.number), np.int16)
+    for vertices, counts in owned:
+        pairs = zip(answers, counts, strict=True)
+        found = [feed.numbers(count, below=plan.parts) for feed, count in pairs]
+        parts[vertices] = np.concatenate(found)
+    return [look_up(parts, pair[side]) for pair in rows]
 
 
 def _read_tally(feed: MessageColumns, parts: int, lo: int, hi: int) -> Message:
@@ -92,28 +90,27 @@ def _read_tally(feed: MessageColumns, parts: int, lo: int, hi: int) -> Message:
 
 def _tallies(
     plan: LoadingPlan,
-    index: np.ndarray,
     whole: np.ndarray,
     other: np.ndarray,
-    edges: SomeEdges,
-    indices: np.ndarray,
+    some: SomeVertices,
+    first: int,
+    bounds: Sequence[int],
 ) -> tuple[np.ndarray, Messages]:
-    """Return the favourite vertices of this share that have edges, ascending, and the messages to
-    their owners: `index`, the length of the tally, and the tally.
+    """Return the favourite vertices, ascending, that have edges of a type in this share, and the
+    messages to the loaders that choose for them: their numbers from `first` on, the length of the
+    tally, and the tally. `bounds` (n + 1,): of the loaders' ranges of these numbers.
     """
-    wanted = look_up(by_hash(edges.number, plan.parts, plan.seed), other)
-    lengths, hashes, times = tally_hashes(whole, wanted, len(index), plan.parts)
+    wanted = look_up(by_hash(some.number, plan.parts, plan.seed), other)
+    lengths, hashes, times = tally_hashes(whole, wanted, len(some.number), plan.parts)
     vertices = np.flatnonzero(lengths)
     lengths = lengths[vertices]
-    bounds = bounds_of(lengths)
-    cuts = [0, *np.searchsorted(index[vertices], indices[1:-1]), len(vertices)]
-    outbox: Messages = []
-    for lo, hi in pairwise(cuts):
-        own, told = slice(lo, hi), slice(bounds[lo], bounds[hi])
-        outbox.append(
-            [index[vertices[own]].astype(np.int32), lengths[own], hashes[told], times[told]]
-        )
-    return vertices, outbox
+    ends = bounds_of(lengths)
+    numbers = (some.number[vertices] - first).astype(np.int32)
+    cuts = [0, *np.searchsorted(numbers, bounds[1:-1]), len(vertices)]
+    return vertices, [
+        [numbers[lo:hi], lengths[lo:hi], *(own[ends[lo] : ends[hi]] for own in (hashes, times))]
+        for lo, hi in pairwise(cuts)
+    ]
 
 
 def turns_of(plan: LoadingPlan) -> int:
@@ -123,12 +120,10 @@ def turns_of(plan: LoadingPlan) -> int:
     return {"pds": plan.loaders, "aweto": plan.loaders + 2}.get(plan.partitioner, 0)
 
 
-IN_TURNS: dict[
-    str, Callable[[LoadingPlan, int, SomeEdges, dict[str, Sizes]], Rounds[np.ndarray]]
-] = {
+IN_TURNS: dict[str, Callable[[LoadingPlan, int, Rows, ShareUnion], Rounds[list[np.ndarray]]]] = {
     "pds": _pds,
     "aweto": _aweto,
 }
-"""Functions by the names of the command line: ``(plan, me, edges, sizes) -> parts`` (m,) int16, of
-the edges of this share.
+"""Functions by the names of the command line: ``(plan, me, rows, union) -> parts``, (m,) int16 for
+each edge type, of the edges of this share.
 """

@@ -32,14 +32,14 @@ from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import Tell
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files
-from tux.io.source.input_shares import read_share
+from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NO_ROW, OnBadRow
 from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
 from tux.parallel_load.algorithm.folder import join
 from tux.parallel_load.algorithm.kept import ArraySpool, SpooledArrays, ranges_of
-from tux.parallel_load.algorithm.loader import LoadSummary, loader
+from tux.parallel_load.algorithm.loader import LoadSummary, count_edges, loader
 from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
@@ -49,45 +49,66 @@ from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, e
 JOB = "job.json"
 
 
-class LoadingJob(msgspec.Struct):
-    """The job of all loaders: the plan, the input, and the columns to read: the `fields` of its
-    edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
-    input's files, which are of one `format`, each reads its `pieces`; where `data` is only the name
-    of the input in messages, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
-    `size`: the bytes of the input, if it is text and not packed. `meeting`: of the loaders of
-    several machines; `held_out`: held-out edges will be added to the parts. `types`: of the
-    columns, by name, where each machine has its own rows; `pieces` are of its own loaders then.
+class EdgesInput(msgspec.Struct):
+    """The input of one edge type, and the columns to read of it: the `fields` of its edges, by name
+    and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
+    loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
+    the pieces of all of it.
     """
 
-    plan: LoadingPlan
     data: str
     fields: dict[str, str]
     columns: str | None = None
-    threads: int = 1
     format: str = ""
     pieces: list[list[FilePiece]] = []
     whole: list[FilePiece] = []
+
+
+class LoadingJob(msgspec.Struct):
+    """The job of all loaders: the plan, and the input of the `edges` of each type, the first of
+    which is "". Each loader uses so many `threads`. Bad rows stop it, or are skipped. `size`: the
+    bytes of the input, if it is text and not packed. `meeting`: of the loaders of several machines;
+    `held_out`: held-out edges will be added to the parts. `types`: of the columns, by name, where
+    each machine has its own rows; pieces are of its own loaders then.
+    """
+
+    plan: LoadingPlan
+    edges: dict[str, EdgesInput]
+    threads: int = 1
     on_bad_row: OnBadRow = "stop"
     size: int = 0
     meeting: Meeting | None = None
     held_out: bool = False
     types: dict[str, str] | None = None
 
+    @property
+    def fields(self) -> dict[str, dict[str, str]]:
+        """The fields of each edge type, by name and dtype."""
+        return {name: own.fields for name, own in self.edges.items()}
 
-class LoaderResult(msgspec.Struct):
-    """The result that a loader leaves when it has done its work. `peak`: bytes of memory that it
-    had at most, mapped files included, and `before`: until it began to read. `names`, `skipped`,
-    `first_skipped` and `notes`: see `tux.arrays.edges.EdgeData`.
+
+class RowsRead(msgspec.Struct):
+    """The facts about the rows of one edge type that a loader has read: see the fields of
+    `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over.
     """
 
-    loaded: LoadSummary
-    peak: int
-    before: int
     names: dict[str, str] = {}
     skipped: int = 0
     first_skipped: str = ""
     notes: tuple[str, ...] = ()
     passed: LineCounts = LineCounts()
+
+
+class LoaderResult(msgspec.Struct):
+    """The result that a loader leaves when it has done its work. `peak`: bytes of memory that it
+    had at most, mapped files included, and `before`: until it began to read. `read`: about the rows
+    of each edge type of which it has a share.
+    """
+
+    loaded: LoadSummary
+    peak: int
+    before: int
+    read: dict[str, RowsRead] = {}
 
 
 class Progress(msgspec.Struct):
@@ -107,16 +128,10 @@ class AllLoaderResults(msgspec.Struct):
 
 
 class LoaderRows(NamedTuple):
-    """A share as it was read, the names of the columns from which it was read, and its bad rows as
-    `EdgeData` has them.
-    """
+    """A share as it was read, and the facts about the rows of each edge type in it."""
 
     share: InputShare
-    names: dict[str, str]
-    skipped: int = 0
-    first_skipped: str = ""
-    notes: tuple[str, ...] = ()
-    passed: LineCounts = LineCounts()
+    read: dict[str, RowsRead]
 
 
 Read = Callable[[LoadingJob, int, Tell], LoaderRows]
@@ -183,7 +198,7 @@ def _steps(
     has_read()
     keep = ArraySpool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
-    ended = LoaderResult(loaded, _most_memory(), before, *rows[1:])
+    ended = LoaderResult(loaded, _most_memory(), before, rows.read)
     with replacing(result_path(graph, number)) as part:
         part.write_bytes(msgspec.json.encode(ended))
     return ended
@@ -195,7 +210,8 @@ def _steps_together(
     """Do the steps of a loader on one of several machines. Afterwards, one loader of each machine
     joins there the files that all parts share, and leaves the results of all loaders.
     """
-    plan, names, joiners = job.plan, list(job.fields), member.job.joiners
+    plan, joiners = job.plan, member.job.joiners
+    fields = {name: list(own) for name, own in job.fields.items()}
     own = yield from _steps(job, graph, number, read, member.has_read)
     inbox = yield from tell_all(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
     ended = [feed.decode_json(LoaderResult) for feed in columns_by_sender(inbox)]
@@ -203,23 +219,24 @@ def _steps_together(
     loaded, kept = [each.loaded for each in ended], SpooledArrays(spool_of(graph, number))
     mine = ranges_of(kept) | (rows_of(graph, plan, number) if job.held_out else {})
     ranges = yield from share_ranges(plan, number, joiners, mine)
-    digest = yield from digest_in_rounds(plan, number, kept, ranges, loaded, names)
+    digest = yield from digest_in_rounds(plan, number, kept, ranges, loaded, fields)
     if number in joiners:
         if job.held_out:
             write_elsewhere(graph, plan, ranges, job.fields, member.near)
-        join(graph, ranges, plan, loaded, names, digest)
+        join(graph, ranges, plan, loaded, fields, digest)
         with replacing(all_results_path(graph)) as part:
             part.write_bytes(msgspec.json.encode(AllLoaderResults(ended, digest)))
 
 
 def check_edges(job: LoadingJob, ended: Sequence[LoaderResult]) -> None:
-    """Raise DataError if all loaders together have no edge."""
-    if not any(sum(each.loaded.edges) for each in ended):
-        first = next((each.first_skipped for each in ended if each.skipped), "")
+    """Raise DataError if all loaders together have no edge of a type."""
+    for name, count in count_edges([each.loaded for each in ended]).items():
+        if count:
+            continue
+        read, data = [each.read[name] for each in ended if name in each.read], job.edges[name].data
+        first = next((each.first_skipped for each in read if each.skipped), "")
         raise DataError(
-            f"no row of {job.data} is usable; the first: {first}"
-            if first
-            else f"{job.data} holds no edge",
+            f"no row of {data} is usable; the first: {first}" if first else f"{data} holds no edge",
             do="" if first else NO_ROW,
         )
 
@@ -244,16 +261,55 @@ def _most_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+class _ReadSoFar:
+    """The amount that a loader has read of the inputs of several edge types, for a function that is
+    called with it.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._before, self._now = (0, 0.0), (0, 0.0)
+
+    def tell(self, size: int, pieces: float) -> None:
+        """Tell the amount read of the input of this edge type, and all before."""
+        self._now = (self._before[0] + size, self._before[1] + pieces)
+        self._tell(*self._now)
+
+    def begin_next(self) -> None:
+        """Count what follows as the input of another edge type."""
+        self._before = self._now
+
+
+def _no_rows(own: EdgesInput) -> InputShare:
+    """Return a share without rows of an edge type."""
+    none = np.empty(0, np.int64)
+    return InputShare(none, none, {name: np.empty(0, dtype) for name, dtype in own.fields.items()})
+
+
+def _rows_of(found: ShareRows, own: EdgesInput) -> tuple[InputShare, RowsRead]:
+    """Return the rows of an edge type that were read, and the facts about them."""
+    src, dst, *numbers = found.columns
+    fields = dict(zip(own.fields, (each.stream_pieces() for each in numbers), strict=True))
+    return InputShare(src, dst, fields), RowsRead(dict(found.names), *found[3:])
+
+
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
-    """Read the share of a loader, which is pieces of the input's files."""
-    share = Files.of(job.data, job.pieces[number])
-    whole = Files.of(job.data, job.whole) if job.whole else job.data
-    asked = EdgeRequest(whole, job.plan.ends, job.fields, job.columns, job.on_bad_row)
-    rows = read_share(share, asked, Format(job.format), tell)
-    src, dst, *numbers = rows.columns
-    fields = {name: each.stream_pieces() for name, each in zip(job.fields, numbers, strict=True)}
-    share_rows = InputShare(src, dst, fields)
-    return LoaderRows(share_rows, dict(rows.names), *rows[3:])
+    """Read the share of a loader, which is pieces of the files of each edge type."""
+    rows, read, so_far = {}, {}, _ReadSoFar(tell)
+    for name, own in job.edges.items():
+        share = Files.of(own.data, own.pieces[number])
+        if not share.pieces:  # a loader that has some tells what is wrong with the file
+            rows[name] = _no_rows(own)
+            continue
+        whole = Files.of(own.data, own.whole) if own.whole else own.data
+        given = own.fields, own.columns, job.on_bad_row
+        asked = EdgeRequest(whole, job.plan.by_type[name], *given)
+        found = read_share(share, asked, Format(own.format), so_far.tell)
+        so_far.begin_next()
+        rows[name], read[name] = _rows_of(found, own)
+    first = rows.pop("")
+    first.others = rows
+    return LoaderRows(first, read)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from tux.parallel_load.process.loader_process import (
     LoaderResult,
     LoadingJob,
     Progress,
+    RowsRead,
     check_edges,
     job_folder,
     progress_path,
@@ -57,35 +58,29 @@ class LoadedGraph(NamedTuple):
 
     @property
     def edges(self) -> list[int]:
-        """The number of edges of each part."""
-        return [edges for each in self.ended for edges in each.loaded.edges]
+        """The number of edges of each part, of all types."""
+        of_loaders = ([own.counts for own in each.loaded.edges.values()] for each in self.ended)
+        return [sum(counts) for own in of_loaders for counts in zip(*own, strict=True)]
 
-    @property
-    def repeated_edges(self) -> int | None:
-        """The number of edges that repeat an earlier one's ends, where the loaders know it."""
-        told = [each.loaded.repeated for each in self.ended]
+    def repeated_edges(self, name: str = "") -> int | None:
+        """Count the edges of a type that repeat an earlier one's ends; None where the loaders do
+        not know it.
+        """
+        told = [each.loaded.edges[name].repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
 
-    @property
-    def names(self) -> dict[str, str]:
-        """The columns that were read: see `tux.arrays.edges.EdgeData.columns`."""
-        return self.ended[0].names
-
-    @property
-    def skipped_rows(self) -> int:
-        """The number of bad rows that were left out."""
-        return sum(each.skipped for each in self.ended)
-
-    @property
-    def first_skipped(self) -> str:
-        """The first bad row, and why it was left out."""
-        return next((each.first_skipped for each in self.ended if each.skipped), "")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the table for the user, a sentence each."""
-        passed = LineCounts(*map(sum, zip(*(each.passed for each in self.ended), strict=True)))
-        return (*self.ended[0].notes, *passed.notes("edge"))
+    def rows_read(self, name: str = "") -> RowsRead:
+        """Return the facts about the rows of an edge type that were read by all loaders."""
+        read = [each.read[name] for each in self.ended if name in each.read]
+        first = next(iter(read), RowsRead())
+        passed = LineCounts(*map(sum, zip(*(each.passed for each in read), strict=True)))
+        return RowsRead(
+            first.names,
+            sum(each.skipped for each in read),
+            next((each.first_skipped for each in read if each.skipped), ""),
+            (*first.notes, *passed.notes("edge")),
+            passed,
+        )
 
 
 def load_in_shares(
@@ -121,7 +116,8 @@ def make_parts(
         for spool in spools:
             spool.mkdir()
         (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
-    with DigestThread(spools, job.plan, list(job.fields)) as digesting:
+    fields = {name: list(own) for name, own in job.fields.items()}
+    with DigestThread(spools, job.plan, fields) as digesting:
         ended = _run_loaders(graph, job, command, watch)
         check_edges(job, ended)
         watch.phase("load: what all parts share is joined")
@@ -129,7 +125,7 @@ def make_parts(
     loaded = [each.loaded for each in ended]
     with writing(graph):
         kept = [SpooledArrays(spool) for spool in spools]
-        join(graph, kept, job.plan, loaded, list(job.fields), digest)
+        join(graph, kept, job.plan, loaded, fields, digest)
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(ended, digest)
 
@@ -179,14 +175,15 @@ def _describe_progress(graph: Path, job: LoadingJob) -> tuple[str, float]:
     n = job.plan.loaders
     sent = [_rounds_sent(graph, number) for number in range(n)]
     if all(sent):
-        rounds = rounds_of(job.plan, len(job.fields))
+        rounds = rounds_of(job.plan, sum(map(len, job.fields.values())))
         here = min(min(sent) + 1, rounds)
         return f"load: {plural(n, 'process')} exchange, round {here} of {rounds}", 0.0
     told = [_progress(graph, number) for number in range(n)]
     if job.size:
         share = sum(each.size for each in told) / job.size
     else:
-        share = sum(each.pieces for each in told) / max(sum(map(len, job.pieces)), 1)
+        pieces = sum(len(each) for own in job.edges.values() for each in own.pieces)
+        share = sum(each.pieces for each in told) / max(pieces, 1)
     return f"load: {plural(n, 'process')} read", min(share, 1.0)
 
 

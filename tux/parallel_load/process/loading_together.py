@@ -73,7 +73,8 @@ def make_parts_together(
     losses: Losses | None = None,
 ) -> LoadedGraph:
     """Make, on each of several machines, the parts of its workers in the folder `graph`, which is
-    there and empty. After an error the caller removes the files in it. `files`: those of the input.
+    there and empty. After an error the caller removes the files in it. `files`: those of the input
+    of all edge types.
     `traits`: what all machines must have in common besides these and the `job`. `deadline`: seconds
     that a wait may take in which no loader works. `losses`: how often all load anew when a loader
     is lost; machine 0 notes there why.
@@ -247,11 +248,16 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         "partitioner": f"{plan.partitioner} {plan.favourite}".removesuffix(" auto"),
         "--seed": str(plan.seed),
         "types of vertices": ", ".join(plan.ends),
-        "fields": ", ".join(f"{name} {dtype}" for name, dtype in job.fields.items()) or "none",
-        "--columns": str(job.columns),
         "--on-bad-row": job.on_bad_row,
-        "format": job.format,
     }
+    for name, own in job.edges.items():
+        of = f" of {name}" if name else ""
+        fields = ", ".join(f"{field} {dtype}" for field, dtype in own.fields.items())
+        out |= {f"fields{of}": fields or "none", f"format{of}": own.format}
+        if name:
+            out[f"types of vertices{of}"] = ", ".join(plan.by_type[name])
+        else:
+            out["--columns"] = str(own.columns)
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}
@@ -282,7 +288,11 @@ def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, s
         out[f"beginning and end of file {number} ({basename(path)})"] = _digest_ends(path, size)
     sizes = [(basename(path), size) for path, size in files[MOST_NAMED:]]
     numbers = {path: number for number, (path, _) in enumerate(files)}
-    cuts = [[(numbers[piece.path], piece.begin, piece.end) for piece in own] for own in job.pieces]
+    cuts = [
+        [(numbers[piece.path], piece.begin, piece.end) for piece in own]
+        for edges in job.edges.values()
+        for own in edges.pieces
+    ]
     for name, told in (("sizes of further files", sizes), ("ends of lines in the input", cuts)):
         out[name] = blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()[:DIGITS]
     return out

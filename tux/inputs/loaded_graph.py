@@ -1,0 +1,136 @@
+"""The graph that loaders have made for a run, as the run sees it: its ids and no edges, and what is
+odd in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.npy import map_npy
+from tux.base.text import data_name
+from tux.graph.cut_folder import without_edges
+from tux.graph.store import edges_prefix
+from tux.inputs.by_type import SourceOfTypes, describe_new_ids, other_types, sources_by_type
+from tux.inputs.serial_reason import FileFacts
+from tux.inputs.sizes import EdgeTotals
+from tux.inputs.untyped import Sides, check_one_type
+from tux.io.source.input_files import input_files
+from tux.io.source.odd_ids import odd_ids
+from tux.parallel_load.algorithm.loader import count_edges
+from tux.parallel_load.process.loader_process import RowsRead
+from tux.parallel_load.process.loading import LoadedGraph
+from tux.program.program import Program
+
+
+def totals_of_types(graph: LoadedGraph) -> EdgeTotals:
+    """Return the numbers of edges of each type that loaders have read."""
+    counts = count_edges([each.loaded for each in graph.ended])
+    totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
+    return totals.pop("")._replace(others=totals)
+
+
+def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
+    """Return the ids of the parts in a folder that loaders have made, with the notes and names that
+    the loaders have read, without an edge. The folder may be removed before the ids are.
+    """
+    others = {name: program.edge_types[name] for name in other_types(program)}
+    bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
+    known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
+    counts = count_edges([each.loaded for each in graph.ended])
+    read = {
+        name: _rows_read(each, known, graph.rows_read(name), counts[name])
+        for name, each in bare.by_type.items()
+    }
+    first = read.pop("")
+    own = {name: _ids_of_first(folder, first, name) for name in dict.fromkeys(first.ends)}
+    return replace(first, others=read, notes=(*first.notes, *odd_ids(own)))
+
+
+def _rows_read(each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int) -> EdgeData:
+    """Return edges of a type, which are not here, with the facts about their `rows`."""
+    return replace(
+        each,
+        ids=ids,
+        columns=read.names,
+        rows=rows,
+        skipped=read.skipped,
+        first_skipped=read.first_skipped,
+        notes=read.notes,
+    )
+
+
+def _ids_of_first(folder: Path, first: EdgeData, kind: str) -> Ids:
+    """Return the ids of a vertex type that occur in edges of the `first` type: they come before all
+    others.
+    """
+    there = vertices_at_ends(folder, first, kind, "")
+    return Ids(first.ids[kind].values[: np.count_nonzero(there)])
+
+
+def vertices_at_ends(
+    folder: Path, bare: EdgeData, kind: str, edges: str, *sides: int
+) -> np.ndarray:
+    """Return for each vertex of a type, by index, whether it is at an end of an edge of the type
+    `edges`, of those in parts in a folder; or whether it is at an end of these `sides`.
+    """
+    order = map_npy(folder / f"{kind}.order.npy")
+    there = np.zeros(len(bare.ids[kind]), np.bool_)
+    for side in sides or (0, 1):
+        if bare.by_type[edges].ends[side] == kind:
+            degrees = map_npy(folder / f"{edges_prefix(edges)}degrees.{side}.npy")
+            there[order[degrees > 0]] = True
+    return there
+
+
+def sides_of(folder: Path, bare: EdgeData, edges: str = "") -> Sides:
+    """Return, for each vertex of the one type that edges of the type `edges` join, whether it is a
+    source of one, and whether it is a target.
+    """
+    kind = bare.by_type[edges].ends[0]
+    sides = [vertices_at_ends(folder, bare, kind, edges, side) for side in (0, 1)]
+    return Sides(bare.ids[kind].values, *sides)
+
+
+def odd_ids_lines(
+    folder: Path,
+    program: Program,
+    bare: EdgeData,
+    data: SourceOfTypes,
+    found: FileFacts,
+    columns: str | None,
+) -> Iterator[str]:
+    """Yield the lines that reading the whole says of the ids of each edge type, where the parts lie
+    in a folder. `found`: the facts about the files; `columns`: named for the first type. DataError
+    where the names of columns say that two vertex types are one.
+    """
+    for name, source in sources_by_type(program, data).items():
+        ends, format = bare.by_type[name].ends, found.by_type[name].format
+        assert format is not None
+        if ends[0] == ends[1]:
+            files, sides = input_files(source), sides_of(folder, bare, name)
+            named = None if name else columns
+            if why := check_one_type(files, format, ends[0], sides, named):
+                yield f"{data_name(files)}: {why}"
+        if name:
+            yield from _new_ids_lines(folder, bare, name, data_name({name: source}))
+
+
+def _new_ids_lines(folder: Path, bare: EdgeData, edges: str, own: str) -> Iterator[str]:
+    """Yield the lines of `tux.inputs.by_type.compare_ids` about the edges of the type `edges`, of
+    those in parts in a folder; `own`: the name of their data.
+    """
+    types = [*bare.by_type]
+    for kind in dict.fromkeys(bare.by_type[edges].ends):
+        before = np.zeros(len(bare.ids[kind]), np.bool_)
+        for name in types[: types.index(edges)]:
+            before |= vertices_at_ends(folder, bare, kind, name)
+        there = vertices_at_ends(folder, bare, kind, edges)
+        if before.any():
+            count, new = np.count_nonzero(there), np.count_nonzero(there & ~before)
+            yield from describe_new_ids(kind, own, int(count), int(new))
