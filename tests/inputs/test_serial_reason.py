@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 from support.messages import message
+from support.programs.typed_programs import SocialShop
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
@@ -13,6 +14,7 @@ from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_parquet
 from tux.base.errors import DataError
+from tux.inputs.machine_share import MachineShare
 from tux.inputs.serial_reason import (
     SMALL,
     FileFacts,
@@ -26,6 +28,7 @@ from tux.options.options import RunOptions
 from tux.program.input import Bags, Graph
 
 TEXT = FileFacts(Format.TEXT, SMALL)
+OF_A_MACHINE = FileFacts(Format.PARQUET, 1, MachineShare(0, 2))
 
 
 class RankedPages(Program):
@@ -38,6 +41,15 @@ class RankedPages(Program):
 
 class Forward(RankedPages):
     link = Edge("page", "page", whole="src")
+
+
+class TaggedPages(Program):
+    page, tag, site = Vertex(n=value("f4")), Vertex(), Vertex()
+    marked = Edge("page", "tag")
+    on = Edge("site", "tag")
+
+    def stages(self):
+        return []
 
 
 class Documents(Program):
@@ -75,9 +87,14 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Forward, "source"),
         make_question(Documents),
         make_question(HoldsOut, has_test=True),
+        make_question(SocialShop, "dbh"),
+        make_question(TaggedPages, "auto"),
     ],
 )
-@pytest.mark.parametrize("found", [TEXT, FileFacts(Format.PARQUET, 10 * SMALL)])
+@pytest.mark.parametrize(
+    "found",
+    [TEXT, FileFacts(Format.PARQUET, 10 * SMALL), TEXT._replace(size=1, others={"on": TEXT})],
+)
 def test_in_shares(run, found):
     assert serial_reason(run) == serial_reason(run, found) == ""
 
@@ -98,6 +115,7 @@ def test_in_shares(run, found):
         (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
         (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
+        (make_question(SocialShop, "auto"), "auto looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
         (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
         (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),
@@ -116,11 +134,20 @@ def test_whole_whatever_the_files_are(run, why):
         (FileFacts(Format.METIS, SMALL), "a metis file is read whole"),
         (FileFacts(Format.DOCWORD, SMALL), "a docword file is read whole"),
         (FileFacts(Format.TEXT, SMALL - 1), "they are small"),
+        (FileFacts(Format.TEXT, SMALL, others={"on": FileFacts(None, 0)}), "be read only once"),
+        (
+            FileFacts(Format.TEXT, SMALL, others={"on": FileFacts(Format.MAT, 1)}),
+            "a mat file is read whole",
+        ),
+        (
+            FileFacts(Format.TEXT, SMALL, others={"on": OF_A_MACHINE}),
+            "machines have rows of their own of one edge type alone",
+        ),
     ],
 )
 def test_whole_for_what_the_files_are(found, why):
     assert serial_reason(make_question()) == ""
-    assert serial_reason(make_question(), found) == why
+    assert serial_reason(make_question(), found).endswith(why)
 
 
 def test_what_auto_stands_for():

@@ -109,16 +109,15 @@ class ShareLoading:
             self.recut,
         )
         given = sources_by_type(program, data)
-        if share := share_of(data := given[""]):
-            share.check(plan.options.place, source_name(data))
+        dealt = {source_name(own): share for own in given.values() if (share := share_of(own))}
+        for name, share in dealt.items():
+            share.check(plan.options.place, name)
         why = serial_reason(asked)
         found = None if why else facts_of_types(given)
         if found is None or (why := serial_reason(asked, found)):
-            if share:
+            for name, share in dealt.items():
                 raise UsageError(
-                    f"{source_name(data)} has only the rows of machine {share.rank}, and "
-                    "all are needed: "
-                    f"{why}",
+                    f"{name} has only the rows of machine {share.rank}, and all are needed: {why}",
                     do="name a file of all rows",
                 )
             self.answers.begin(loaded=True)  # other machines need not wait to read all

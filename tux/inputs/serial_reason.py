@@ -134,6 +134,8 @@ def _reason_of_files(found: FileFacts) -> str:
             return "they can be read only once"
         if each.format not in (Format.TEXT, Format.PARQUET):
             return f"a {each.format.value} file is read whole"
+    if found.others and any(each.share for each in found.by_type.values()):
+        return "machines have rows of their own of one edge type alone"
     size = sum(each.size for each in found.by_type.values())
     # whether rows are few was decided before they were dealt out
     return "they are small" if size < SMALL and not found.share else ""
