@@ -12,7 +12,9 @@ import pyarrow.csv as pa_csv
 import pytest
 from support.machines.loads_all import LOADER, TOGETHER
 from support.machines.run_folders import drop_times, model
+from support.programs import typed_programs
 from support.programs.tiny_ratings import RATINGS
+from support.programs.typed_programs import SocialShop, shop_edges, shop_files
 
 from faults.running import Running
 from tux.apps.mf.mf import MF
@@ -44,12 +46,11 @@ def start(here):
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
 
-    def begin(rank, *argv, resumes="", data="ratings.csv"):
+    def begin(rank, *argv, resumes="", data="ratings.csv", what=()):
         folder = here / f"machine-{len(running)}"
         folder.mkdir()
-        what = ["--resume", here / resumes] if resumes else ["mf", here / data]
-        if not resumes:
-            what += ["--test", here / "held.csv", "--rank", 2, "--no-jit", "--threads", 1]
+        what = what or ["mf", here / data, "--test", here / "held.csv", "--rank", 2]
+        what = ["--resume", here / resumes] if resumes else [*what, "--no-jit", "--threads", 1]
         place = ["--nnodes", 2, "--node-rank", rank, "--rdzv", address, "--key-file", here / "key"]
         running.append(Running(folder, "run", *what, *place, *argv, wrap=WRAP))
         return running[-1]
@@ -91,6 +92,39 @@ def test_two_machines_train_as_two_workers_of_one_do(start):
     check_ends(*machines)
     is_the_same("out")
     assert all(map(loaded_together, machines)), machines[1].output()
+
+
+def run_shop(start, here, named):
+    """Train on edges of several types on two machines, and on one that loads whole; assert that the
+    models are the same. Return the two commands.
+    """
+    what = [f"{typed_programs.__file__}:SocialShop", *(f"{of}={at}" for of, at in named.items())]
+    what += ["--partitioner", "dbh"]
+    machines = start(0, "--out", here / "out", what=what), start(1, what=what)
+    options = {"workers": 2, "partitioner": "dbh", "jit": False, "threads": 1}
+    run(SocialShop(), named, options=RunOptions(out="whole", **options))
+    check_ends(*machines)
+    assert model("out") == model("whole")
+    one, other = read_run("out"), read_run("whole")
+    assert (one.data, one.sizes) == (other.data, other.sizes)
+    return machines
+
+
+@pytest.mark.long
+def test_two_machines_load_edges_of_several_types(start, here):
+    edges = shop_edges(6)
+    machines = run_shop(start, here, shop_files(here, edges))
+    assert all(map(loaded_together, machines)), machines[1].output()
+
+
+@pytest.mark.long
+def test_two_machines_with_texts_and_numbers_of_one_vertex_type_read_the_whole(start, here):
+    named = shop_files(here, shop_edges())
+    for name, text in {"bought": "3,4,1\n9,8,2\n", "tagged": "4,1\n", "friend": "a,3\n"}.items():
+        Path(named[name]).write_text(text)
+    for each in run_shop(start, here, named):
+        assert not loaded_together(each)
+        assert "ids of user are numbers in edges of one type" in "".join(each.output())
 
 
 def loader_process(here, running, rank):
