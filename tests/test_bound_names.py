@@ -47,7 +47,6 @@ MANY_NAMES = {
         tux/parallel_load/algorithm/homes.py::homes_of
         tux/parallel_load/algorithm/loader.py::loader
         tux/parallel_load/algorithm/numbering.py::_positions
-        tux/parallel_load/algorithm/numbering.py::_sizes
         tux/parallel_load/algorithm/placing.py::place_edges
         tux/parallel_load/algorithm/turns.py::_aweto
         """,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.machines.same_loads import begin_run, load_both_ways, without_processes
-from support.programs.typed_programs import SocialShop, shop_edges, shop_files
+from support.programs.typed_programs import SocialShop, WholeItems, shop_edges, shop_files
 
 from tux import Edge, Exchange, Program, Vertex, data, value
 from tux.arrays.edges import EdgeData
@@ -30,15 +30,6 @@ class Films(Program):
 
     def evaluate(self):
         return [Exchange(lambda user, film: None)]
-
-
-class WholeItems(SocialShop):
-    """The edges of each item lie on one worker."""
-
-    item = Vertex(whole=True)
-
-    def stages(self):
-        return []
 
 
 @pytest.fixture(autouse=True)

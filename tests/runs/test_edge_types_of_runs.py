@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from support.machines.loaded import files
 from support.machines.run_folders import model
 from support.machines.watchers import RecordingSilent
 from support.programs import typed_programs
@@ -133,6 +134,37 @@ def test_a_folder_of_other_types(here, capsys):
         main_error(["partition", *texts, "cut2", "more", "--program", PROGRAM, "--parts", "2"])
 
 
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize(
+    ("by", "name"),
+    [
+        ("aweto", "SocialShop"),
+        ("dbh", "SocialShop"),
+        ("pds", "SocialShop"),
+        ("bicut", "WholeItems"),
+    ],
+)
+def test_a_folder_of_parts_that_is_cut_in_shares(here, by, name):
+    """It is the folder of one process, byte for byte."""
+    texts = [f"{of}={path}" for of, path in shop_files(here, shop_edges(4)).items()]
+    program = PROGRAM.replace("SocialShop", name)
+    words = [*texts, "--program", program, "--parts", "3", "--method", by]
+    assert main(["partition", "one", *words]) == 0
+    assert main(["partition", "shares", *words, "--workers", "2"]) == 0
+    assert files(here / "shares") == files(here / "one")
+
+
+def test_texts_and_numbers_are_not_cut_in_shares(here, capsys):
+    named = shop_files(here, shop_edges())
+    for name, text in {"bought": "3,4,1\n9,8,2\n", "tagged": "4,1\n", "friend": "a,3\n"}.items():
+        (here / f"{name}.csv").write_text(text)
+    texts = [f"{name}={path}" for name, path in named.items()]
+    assert main(["partition", *texts, "cut", "--program", PROGRAM, "--workers", "2"]) == 2
+    err = capsys.readouterr().err
+    assert "ids of user are numbers in edges of one type" in err and "leave --workers out" in err
+    assert not (here / "cut").exists()
+
+
 class Reordered(tux.Program):
     """The types of SocialShop, those beside the first in another order."""
 
@@ -172,7 +204,9 @@ def main_error(argv):
         ),
         (["bought=bought.csv", "--program", PROGRAM], "no data are given for tagged"),
         (["bought=bought.csv", "tagged=tagged.csv"], "names an edge type, and no program says"),
-        (["bought=b", "--program", PROGRAM, "--workers", "2"], "--workers with --program"),
+        (["bought=b", "--program", PROGRAM, "--workers", "2"], "--workers without a folder"),
+        (["b.csv", "o", "--program", PROGRAM, "--workers", "2"], "b.csv names no edge type"),
+        (["bought=bought.csv", "o", "--program", PROGRAM, "--workers", "2"], "given for tagged"),
     ],
 )
 def test_refusals_of_partition(here, words, what):

@@ -62,7 +62,7 @@ def partition(args: Namespace) -> None:
     _unify_names(args)
     program = program_of_types(args) if args.program else None
     if args.workers is not None:
-        partition_in_shares(args)
+        partition_in_shares(args, program)
         return
     methods = (
         parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")

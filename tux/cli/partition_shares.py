@@ -5,25 +5,40 @@ from __future__ import annotations
 import os
 import stat
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base import disk
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.parallel import cores
-from tux.base.text import plural
+from tux.base.text import data_name, plural
 from tux.cli import show
-from tux.inputs.in_shares import TypeInput, loading_job
+from tux.cli.partition_types import check_names, describe_types, plan_of_types
+from tux.graph.union import two_sides
+from tux.inputs.by_type import check_types_given, sources_by_type
+from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
+from tux.inputs.memory import wrap_data
 from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format, detect_format
-from tux.io.source.input_files import FilePiece, Files, input_files, list_files, pieces_of
+from tux.io.source.input_files import (
+    FilePiece,
+    Files,
+    Source,
+    input_files,
+    list_files,
+    pieces_of,
+    source_name,
+)
 from tux.io.source.input_shares import read_share
 from tux.io.source.text import without_skipping
+from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
+from tux.program.program import Program
 
 NOT_IN_SHARES = {
     "imports": "--import",
@@ -44,17 +59,21 @@ METHODS = {True: "aweto", False: "dbh"}
 """The method where none is named: for two types of vertices, and for one."""
 
 
-def partition_in_shares(args: Namespace) -> None:
-    """Do what the flags say. Raises UsageError, DataError, DiskError and PeerLost."""
+def partition_in_shares(args: Namespace, program: Program | None = None) -> None:
+    """Do what the flags say; `program`: of several edge types. Raises UsageError, DataError,
+    DiskError and PeerLost.
+    """
     _check(args)
     with show.watcher() as watch:
-        watch.phase(f"looking at {args.graph}")
-        job, why = _job(args)
+        watch.phase(f"looking at {data_name(args.graph)}")
+        job, why = (_job_of_types(args, program), "") if program else _job(args)
         watch.say(f"cut by {job.plan.partitioner}, in shares by {plural(args.workers, 'process')}")
         try:
             graph = load_in_shares(args.out, job, watch=watch)
         except DataError as error:
             raise without_skipping(error) from None
+        except MustReadWhole as error:
+            raise UsageError(error.what, do="leave --workers out") from None
     for text in _describe_cut(args, job, why, graph):
         show.say(text)
     show.say(f"{args.out}: cut by {job.plan.partitioner}, for tux run APP {args.out}")
@@ -88,19 +107,8 @@ def _plan(args: Namespace, *, bipartite: bool, method: str) -> LoadingPlan:
 
 def _job(args: Namespace) -> tuple[LoadingJob, str]:
     """Return the job of the loaders, and why there are one or two types of vertices."""
-    for file in list_files(args.graph):
-        if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
-            raise UsageError(
-                f"{file.path} can be read only once, so not in shares",
-                do="write it to a file first, or leave --workers out",
-            )
     source = input_files(args.graph)
-    format = detect_format(source)
-    if format not in (Format.TEXT, Format.PARQUET):
-        raise UsageError(
-            f"{args.graph} is a {format.value} file, which is read whole",
-            do="leave --workers out: shares are those of tables of edges, text or Parquet",
-        )
+    format = _format_of(args.graph)
     bipartite, why = args.bipartite, ""
     if not args.bipartite and not args.one_type:
         told, why = types_by_format(source, format, args.columns)
@@ -119,6 +127,36 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
     return loading_job(
         plan, {"": TypeInput(args.graph, fields, args.columns, format)}, threads
     ), why
+
+
+def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
+    """Return the job of the loaders of edges of several types."""
+    check_names(args, program)
+    data = wrap_data(program, args.graph)
+    check_types_given(program, data)
+    formats = {name: _format_of(own) for name, own in sources_by_type(program, data).items()}
+    sides = two_sides([edge.ends for edge in program.edge_types.values()])
+    plan = plan_of_types(args, program, args.method or METHODS[bool(sides)])
+    plan.check()
+    inputs = inputs_of_types(program, data, formats)
+    return loading_job(plan, inputs, max(1, cores() // args.workers))
+
+
+def _format_of(data: Source) -> Format:
+    """Return the format of an input. Raise UsageError unless it can be read in shares."""
+    for file in list_files(data):
+        if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
+            raise UsageError(
+                f"{file.path} can be read only once, so not in shares",
+                do="write it to a file first, or leave --workers out",
+            )
+    format = detect_format(input_files(data))
+    if format not in (Format.TEXT, Format.PARQUET):
+        raise UsageError(
+            f"{source_name(data)} is a {format.value} file, which is read whole",
+            do="leave --workers out: shares are those of tables of edges, text or Parquet",
+        )
+    return format
 
 
 def _have_numbers(source: str, format: Format) -> bool:
@@ -146,17 +184,12 @@ def _can_be_read_again(path: str) -> bool:
 def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
     """Return lines about the graph and its cut."""
     edges, k = sum(graph.edges), job.plan.parts
-    types = {name: graph.ended[0].loaded.types[name] for name in job.plan.types}
-    sizes = " and ".join(
-        f"{each.ids:,} {'vertices' if name == 'vertex' else name + 's'}"
-        for name, each in types.items()
-    )
-    name = os.path.basename(args.graph)
-    lines = [f"{name}: {plural(edges, 'edge')}, {sizes}, {plural(k, 'part')}"]
+    ids = {name: graph.ended[0].loaded.types[name].ids for name in job.plan.types}
+    lines = [_describe_graph(args, job, graph, ids)]
     if why:
         lines.append(f"vertices of {'two types' if job.plan.bipartite else 'one type'}, as {why}")
-    rows = sum(sum(each.loaded.types[name].rows) for each in graph.ended for name in types)
-    replicas = rows / max(sum(each.ids for each in types.values()), 1)
+    rows = sum(sum(each.loaded.types[name].rows) for each in graph.ended for name in ids)
+    replicas = rows / max(sum(ids.values()), 1)
     largest = max(graph.edges) * k / edges
     lines.append(f"RF {replicas:.3f}, the largest part has {largest:.3f} of the mean")
     most = max(graph.ended, key=lambda each: each.peak)
@@ -166,6 +199,19 @@ def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph
         f"before it read; the largest part has {part / 1e6:,.1f} MB"
     )
     return lines
+
+
+def _describe_graph(
+    args: Namespace, job: LoadingJob, graph: LoadedGraph, ids: Mapping[str, int]
+) -> str:
+    """Return a line about the graph; `ids`: the number of vertices of each type."""
+    if job.plan.others:
+        return describe_types(job.plan, count_edges([each.loaded for each in graph.ended]), ids)
+    sizes = " and ".join(
+        f"{count:,} {'vertices' if name == 'vertex' else name + 's'}" for name, count in ids.items()
+    )
+    edges, parts = plural(sum(graph.edges), "edge"), plural(job.plan.parts, "part")
+    return f"{os.path.basename(args.graph)}: {edges}, {sizes}, {parts}"
 
 
 def _part_sizes(folder: Path, parts: int) -> list[int]:

@@ -6,19 +6,20 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 
 from tux.base.errors import DataError, UsageError
-from tux.graph.partitioned import whole_types
-from tux.graph.union import Union
-from tux.inputs.by_type import split_by_type
+from tux.base.text import plural
+from tux.graph.partitioned import FAVOURING, whole_types
+from tux.graph.union import Union, two_sides
+from tux.inputs.by_type import other_types, split_by_type
 from tux.inputs.load import load
 from tux.inputs.untyped import UntypedGraph
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import absolute_source
 from tux.io.source.text import without_skipping
+from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.program import sources
 from tux.program.program import Program
 
 NOT_FOR_TYPES = {
-    "workers": "--workers",
     "bipartite": "--bipartite",
     "one_type": "--one-type",
     "columns": "--columns",
@@ -55,17 +56,41 @@ def read_typed_graph(
     """Read the edges of all types, with the columns that the program reads. Raises the errors of
     `tux.inputs.load.load`.
     """
+    check_names(args, program)
+    try:
+        edges = load(program, args.graph, warn=warn).train
+    except DataError as error:
+        raise without_skipping(error) from None
+    return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
+
+
+def check_names(args: Namespace, program: Program) -> None:
+    """Raise UsageError unless the files are named by edge types of the program."""
     if split_by_type(program, args.graph) is None:
         files = " ".join(f"{name}=FILE" for name in program.edge_types)
         raise UsageError(
             f"{args.graph[0]} names no edge type of {type(program).__name__}",
             do=f"tux partition {files} --program {args.program} --parts K",
         )
-    try:
-        edges = load(program, args.graph, warn=warn).train
-    except DataError as error:
-        raise without_skipping(error) from None
-    return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
+
+
+def plan_of_types(args: Namespace, program: Program, method: str) -> LoadingPlan:
+    """Return the plan by which loaders make the folder that one process makes."""
+    ends = [edge.ends for edge in program.edge_types.values()]
+    sides, whole = two_sides(ends), whole_type(program)
+    favourite = "auto"
+    if whole and method in FAVOURING:
+        favourite = "target" if sides and whole in sides[1] else "source"
+    others = {name: program.edge_types[name].ends for name in other_types(program)}
+    given = args.workers, args.parts, method, args.seed, bool(sides), favourite
+    return LoadingPlan(program.edge.ends, *given, others, whole)
+
+
+def describe_types(plan: LoadingPlan, counts: Mapping[str, int], ids: Mapping[str, int]) -> str:
+    """Return a line about the edges of all types and their vertices, of which there are so many."""
+    told = [f"{counts[name]:,} {'-'.join(ends)}" for name, ends in plan.by_type.items()]
+    sizes = ", ".join(plural(count, name) for name, count in ids.items())
+    return f"edges {', '.join(told)}; {sizes}; {plural(plan.parts, 'part')}"
 
 
 def sides_of_types(graph: UntypedGraph, union: Union) -> list[Mapping[str, int]]:

@@ -140,7 +140,7 @@ class ShareLoading:
         loaders, seed = run.all_workers, run.options.seed
         plan = plan_of(program, run.partitioner, loaders, loaders, seed)
         plan.check()
-        inputs = inputs_of_types(program, data, found, run.options.columns)
+        inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         bad, threads = run.options.on_bad_row, run.threads
         job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
@@ -239,18 +239,19 @@ def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:
 
 
 def inputs_of_types(
-    program: Program, data: SourceOfTypes, found: FileFacts, columns: str | None
+    program: Program,
+    data: SourceOfTypes,
+    formats: Mapping[str, Format],
+    columns: str | None = None,
 ) -> dict[str, TypeInput]:
-    """Return what loaders read of each edge type; `columns` are named for the first. `found`: the
-    facts about the files.
+    """Return what loaders read of each edge type, whose files are of these `formats`; `columns` are
+    named for the first.
     """
     inputs = {}
     for name, source in sources_by_type(program, data).items():
         wanted = along(program, name).edge.columns
         fields = {field: np.dtype(dtype).str for field, dtype in wanted.items()}
-        format = found.by_type[name].format
-        assert format is not None
-        inputs[name] = TypeInput(source, fields, None if name else columns, format)
+        inputs[name] = TypeInput(source, fields, None if name else columns, formats[name])
     return inputs
 
 

@@ -110,8 +110,7 @@ def odd_ids_lines(
     where the names of columns say that two vertex types are one.
     """
     for name, source in sources_by_type(program, data).items():
-        ends, format = bare.by_type[name].ends, found.by_type[name].format
-        assert format is not None
+        ends, format = bare.by_type[name].ends, found.formats[name]
         if ends[0] == ends[1]:
             files, sides = input_files(source), sides_of(folder, bare, name)
             named = None if name else columns

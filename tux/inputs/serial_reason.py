@@ -59,6 +59,11 @@ class FileFacts(NamedTuple):
         """The facts about the files of each edge type, by name, these as ""."""
         return {"": self, **self.others}
 
+    @property
+    def formats(self) -> dict[str, Format]:
+        """The formats of all files, by edge type; those that can be read only once left out."""
+        return {name: each.format for name, each in self.by_type.items() if each.format}
+
 
 def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     """Return why the data of a run are loaded whole; "" if they are loaded in shares. Without

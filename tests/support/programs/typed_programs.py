@@ -96,6 +96,15 @@ class SocialShop(Program):
         ]
 
 
+class WholeItems(SocialShop):
+    """The edges of each item lie on one worker."""
+
+    item = Vertex(whole=True)
+
+    def stages(self):
+        return []
+
+
 def describe(user, item, bought, tau):
     bought.code = user.id * 100 + item.id
     bought.pair[0] = bought.count
