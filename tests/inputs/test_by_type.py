@@ -11,8 +11,8 @@ from tux.arrays.edges import EdgeData
 from tux.graph.local import LocalGraph
 from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
-from tux.inputs.memory import wrap_data
 from tux.inputs.origin import origin
+from tux.inputs.wrapping import wrap_data
 from tux.options.options import Reading
 
 

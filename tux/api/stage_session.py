@@ -18,7 +18,7 @@ from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
 from tux.base.signals import FirstSignal, defer_ending, pass_on_termination
 from tux.base.text import plural
-from tux.inputs.memory import wrap_data
+from tux.inputs.wrapping import wrap_data
 from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.options.rules import options_by_name

@@ -82,6 +82,7 @@ def write_folder(
             "partitioner": partitioner,
             "seed": seed,
             "classes": edges.classes,
+            "numbered": edges.numbered,
             "categories": edges.categories,
         }
         save(part, cut(edges, None, parts, k, seed), edges.ends, **told)

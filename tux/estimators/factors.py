@@ -26,7 +26,7 @@ from tux.estimators.fitting import (
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.load import load
-from tux.inputs.memory import wrap_data
+from tux.inputs.wrapping import wrap_data
 from tux.predict.predict import TrainedModel
 from tux.program.program import Program
 

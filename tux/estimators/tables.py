@@ -12,7 +12,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.given import check_unmasked
 from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
-from tux.inputs.memory import MemoryData, read_memory_pairs, wrap_data
+from tux.inputs.memory import MemoryData, read_memory_pairs
+from tux.inputs.wrapping import wrap_data
 from tux.options.python_words import in_python
 from tux.program.program import Program
 

@@ -69,6 +69,7 @@ def without_edges(
         numbers,
         vertex_fields=known,
         classes=classes,
+        numbered=manifest.numbered,
         categories=words,
         others=rows,
     )

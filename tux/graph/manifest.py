@@ -59,6 +59,7 @@ class Manifest(Header):
     seed: int
     topology: list[str] = []  # arrays of all neighbours
     classes: list[str] = []  # the words for labels of -1 and +1, or from 0 on
+    numbered: str = ""  # see `tux.arrays.edges.EdgeData.numbered`
     has_test: bool = False
     others: list[EdgeEntry] = []  # of the edge types beside the first
 

@@ -71,13 +71,15 @@ def save(
     partitioner: str = "",
     seed: int = 0,
     classes: Sequence[str] = (),
+    numbered: str = "",
     categories: Mapping[str, Mapping[str, np.ndarray]] | None = None,
 ) -> None:
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest
     comes last: with one, all is there.
 
     The manifest gets the `digest` of the edges, the `partitioner` and the `seed` of the cut;
-    `classes`: the words that labels of vertices stand for; `categories`: those that numbers of
+    `classes`: the words that labels of vertices stand for; `numbered`: see
+    `tux.arrays.edges.EdgeData.numbered`; `categories`: the words that numbers of
     other fields stand for. Raises DiskError.
     """
     types = [_save_type(folder, parts, name, categories or {}) for name in parts[0].types]
@@ -102,6 +104,7 @@ def save(
         seed=seed,
         topology=[*parts[0].topology],
         classes=[*classes],
+        numbered=numbered,
         has_test=parts[0].has_test,
         others=[
             EdgeEntry(

@@ -4,7 +4,6 @@ known truth.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.manifest import read_manifest
 from tux.inputs.by_type import SourceOfTypes, check_types_given, compare_ids, held_out_data
 from tux.inputs.deferred import DeferredEdges
+from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
 from tux.inputs.in_shares import LoadedParts, ShareLoading
 from tux.inputs.loaded_graph import odd_ids_lines
 from tux.inputs.memory import (
@@ -27,7 +27,6 @@ from tux.inputs.memory import (
     is_network,
     points_table,
     read_memory,
-    wrap_data,
 )
 from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
@@ -45,9 +44,8 @@ from tux.inputs.synthetic import generate_data
 from tux.inputs.untyped import Sides, check_one_type, two_types_reason
 from tux.inputs.vertex_data import shape_folder_data
 from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_tables
-from tux.io.bags.bags import read_held_out
-from tux.io.edges.read import read_edges
-from tux.io.formats.detect import Format, detect_format
+from tux.inputs.wrapping import wrap_data
+from tux.io.formats.detect import detect_format
 from tux.io.source.input_files import Source, input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
@@ -269,7 +267,8 @@ def _read_source(
         case Samples():
             return read_labelled_samples(source, program, train, reading)
         case Bags():
-            return _read_bags(source, program, known, reading)
+            numbered = train.numbered if train is not None else ""
+            return read_bag_file(source, program, known, reading, numbered)
         case Points():
             if train is not None:
                 raise UsageError("points have no edges to hold out", do="leave --test out")
@@ -278,7 +277,7 @@ def _read_source(
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
     format = detect_format(source)
-    edges = _read_edges(source, format, program, known, reading)
+    edges = read_edge_file(source, format, program, known, reading)
     if train is None and edges.ends[0] == edges.ends[1]:
         sides = Sides.of(edges)
         if why := check_one_type(source, format, edges.ends[0], sides, reading.columns):
@@ -319,50 +318,6 @@ def _edges_in_memory(
         if why:
             warn(f"{data_name(data)}: {why}")
     return edges
-
-
-def _read_edges(
-    source: str | os.PathLike[str],
-    format: Format,
-    program: Program,
-    known: Mapping[str, Ids] | None,
-    reading: Reading,
-) -> EdgeData:
-    return read_edges(
-        source,
-        program.edge.ends,
-        program.edge.columns,
-        columns=reading.columns,
-        on_bad_row=reading.on_bad_row,
-        against=known,
-        format=format,
-    )
-
-
-def _read_bags(
-    source: str | os.PathLike[str],
-    program: Program,
-    known: Mapping[str, Ids] | None,
-    reading: Reading,
-) -> EdgeData:
-    """Read documents: a table of edges, unless an option is given that only bags have."""
-    bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
-    if all(value is None for value in bags.values()):
-        format = detect_format(source)
-        try:
-            return _read_edges(source, format, program, known, reading)
-        except DataError as error:
-            if reading.columns is None:
-                advise_text(error, format)
-            raise
-    ends, columns = program.edge.ends, program.edge.columns
-    return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
-
-
-def advise_text(error: DataError, format: Format) -> None:
-    """Add to the advice of an error in a row of a table that the file may be plain text instead."""
-    if error.where and format is Format.TEXT:
-        error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
 def _add_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:

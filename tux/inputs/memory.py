@@ -6,19 +6,16 @@ The meaning of an object depends on the program's input: `docs/data-in.md` has t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.inputs.by_type import split_by_type, without_type
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -31,10 +28,8 @@ from tux.io.bags.memory import read_memory_bags
 from tux.io.edges.memory import read_frame, read_matrix_edges, read_network
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import SampleData
-from tux.io.source.input_files import PATTERN, Files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
-from tux.program.base_program import along
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 
@@ -44,7 +39,6 @@ TABLES = (
 ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
 COLLECTING = {"polars": "collect()", "pyspark": "toPandas()", "dask": "compute()"}
 """The methods that bring tables into memory, by their library."""
-LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
 
 
 @dataclass(frozen=True)
@@ -64,56 +58,6 @@ class MemoryData:
     def what(self) -> str:
         """The name of the object in messages."""
         return object_name(self.first)
-
-
-def wrap_data(program: Program, data: Any) -> Any:
-    """Wrap data as `MemoryData`. None, names of files and edges are returned as they are. A ~ in
-    the name of a file is expanded. For a program with several edge types data may be a dict of the
-    data of each, or texts that name them (`tux.inputs.by_type`): these become such a dict.
-    """
-    if len(program.edge_types) > 1 and isinstance(data, list) and len(data) == 1:
-        (data,) = data  # the one argument of a command
-    if named := split_by_type(program, data):
-        return {name: _wrap(along(program, name), each) for name, each in named.items()}
-    return _wrap(program, without_type(program, data))
-
-
-def _wrap(program: Program, data: Any) -> Any:
-    """Wrap the data of one edge type."""
-    if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
-        return stores.local_path(data)
-    if data is None or isinstance(data, MemoryData | EdgeData) or _are_files(program, data):
-        return data
-    kind = program.input
-    several = isinstance(data, tuple) and len(data) > 1
-    if several and (isinstance(kind, Samples) or isinstance(kind, Bags) and is_matrix(data[0])):
-        return MemoryData(tuple(data))
-    return MemoryData((data,))
-
-
-def _are_files(program: Program, data: Any) -> bool:
-    """Return whether data are the name of a file or a list of such names. A list of strings for a
-    program of documents is a list of texts if a string has a blank in it, and none of the first is
-    a file.
-    """
-    if isinstance(data, str | os.PathLike):
-        return True
-    if not isinstance(data, list | tuple) or not data:
-        return False
-    if not all(isinstance(each, str | os.PathLike) for each in data):
-        return False
-    if not isinstance(program.input, Bags) or not any(" " in os.fspath(each) for each in data):
-        return True
-    return any(_may_be_file(os.fspath(each)) for each in data[:LOOKED_AT])
-
-
-def _may_be_file(name: str) -> bool:
-    """Return whether a string is the name of a file that is there, or a pattern or a URI without a
-    blank.
-    """
-    return (
-        os.path.lexists(name) or " " not in name and (bool(PATTERN.search(name)) or "://" in name)
-    )
 
 
 def is_matrix(data: Any) -> bool:
@@ -267,7 +211,8 @@ def _samples(
     check_reading(program, reading)
     classes = classes_of(program, train)
     with explain_unknown_labels(data.what, classes, train, program):
-        samples = read_samples(data, program, train.ids if train else None, reading, classes)
+        known, numbered = (train.ids, train.numbered) if train else (None, "")
+        samples = read_samples(data, program, known, reading, classes, numbered=numbered)
     return samples_to_edges(samples, program, train)
 
 
@@ -368,6 +313,7 @@ def read_bags(
         raise DataError(f"{len(data.parts)} parts of documents", do="Give a matrix and its words.")
     ends = program.edge.ends
     known = {} if train is None else {ends[1]: train.ids[ends[1]]}
+    numbered = "" if train is None else train.numbered
     what = "the list of documents" if isinstance(documents, list) else data.what
     return read_memory_bags(
         documents,
@@ -378,7 +324,7 @@ def read_bags(
         vocab=reading.vocab,
         stop=reading.stop,
         on_bad_row=reading.on_bad_row,
-        **{"against": known or None, **how},
+        **{"against": known or None, "numbered": numbered, **how},
     )
 
 

@@ -49,6 +49,7 @@ class RowTypes(NamedTuple):
     kind: str
     other: str
     known: Ids
+    numbered: str = ""  # of training: see `tux.arrays.edges.EdgeData.numbered`
 
     @property
     def against(self) -> dict[str, Ids]:
@@ -85,14 +86,21 @@ def _rows_in_memory(
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
     """Read the rows of data in memory, as `read_rows` reads those of a file."""
-    kind, other, known = types
+    kind, other, known, _ = types
     against = types.against
     if isinstance(program.input, Samples):
         before = {name: options[name] for name in ("label", "weight") if options.get(name)}
         if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
             reading = replace(reading, **before | reading.given_options())
         samples = held_samples(
-            data, program, against, reading, None, unknown="skip", require_labels=False
+            data,
+            program,
+            against,
+            reading,
+            None,
+            numbered=types.numbered,
+            unknown="skip",
+            require_labels=False,
         )
         return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
     documents = documents_of(data) if isinstance(program.input, Bags) else None
@@ -106,7 +114,8 @@ def _rows_in_memory(
             f"the {plural_noun(other)} of the model have names, those of {data.what} have numbers",
             do="give the matrix and its words: (matrix, words)",
         )
-    bags = held_bags(data, documents, program, None, reading, against=against, unknown="skip")
+    how = {"against": against, "numbered": types.numbered, "unknown": "skip"}
+    bags = held_bags(data, documents, program, None, reading, **how)
     unknown = int(bags.unknown_sum if program.edge.repeats else bags.unknown)
     rows = _reorder(bags.edges, kind, bags.edges.ids[kind].encode(bags.rows))
     return rows, unknown, unknown + _entries(bags.edges, program)
@@ -165,6 +174,7 @@ def _read_samples(
         program.edge.ends,
         program.edge.columns,
         against=types.against,
+        numbered=types.numbered,
         unknown="skip",
         require_labels=False,
         format=format,
@@ -179,7 +189,7 @@ def _read_edges(
     """Read the edges of known columns to rows in the order of the file. Returns also how many
     entries (of repeated edges: repetitions) were left out, and how many there were in all.
     """
-    kind, other, known = types
+    kind, other, known, numbered = types
     ends, columns = program.edge.ends, program.edge.columns
     bags = {name: getattr(reading, name) for name in ("form", "vocab", "stop")}
     form = reading.form or format.bags
@@ -213,6 +223,7 @@ def _read_edges(
         ends,
         columns,
         against=types.against,
+        numbered=numbered,
         unknown="skip",
         on_bad_row=reading.on_bad_row,
         **bags | {"form": form},
@@ -232,7 +243,7 @@ def _keep_known(
     """Leave out a table's edges of unknown columns. Rows are in the order in which they come first;
     `numbered` ones by their numbers.
     """
-    kind, other, known = types
+    kind, other, known, _ = types
     ends = dict(zip(table.ends, (table.src, table.dst), strict=True))
     _, first = np.unique(ends[kind], return_index=True)
     keep = ends[other] < len(known)

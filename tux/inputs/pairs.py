@@ -14,8 +14,9 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.text import data_name
-from tux.inputs.memory import MemoryData, read_memory_pairs, wrap_data
+from tux.inputs.memory import MemoryData, read_memory_pairs
 from tux.inputs.untyped import first_rows
+from tux.inputs.wrapping import wrap_data
 from tux.io.edges.columns import plain_name
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format

@@ -45,6 +45,7 @@ def read_labelled_samples(
             program.edge.ends,
             program.edge.columns,
             against=train.ids if train is not None else None,
+            numbered=train.numbered if train is not None else "",
             classes=classes,
             **sample_options(program, reading),
         )

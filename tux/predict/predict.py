@@ -27,12 +27,13 @@ from tux.base.parallel import cores
 from tux.base.text import data_name, plural, plural_noun
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
-from tux.inputs.memory import MemoryData, points_table, wrap_data
+from tux.inputs.memory import MemoryData, points_table
 from tux.inputs.new_rows import RowTypes, read_rows
 from tux.inputs.pairs import read_pairs
 from tux.inputs.points import read_points
 from tux.inputs.samples import hash_bits
 from tux.inputs.vertex_data import data_to_predict
+from tux.inputs.wrapping import wrap_data
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
@@ -324,7 +325,11 @@ def predict_rows(
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
     rows, left_out, total = read_rows(
-        data, program, RowTypes(kind, other, known), run.options, reading
+        data,
+        program,
+        RowTypes(kind, other, known, run.data.numbered),
+        run.options,
+        reading,
     )
     _warn_of_rows(model, data, rows, other, left_out, total, warn)
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}

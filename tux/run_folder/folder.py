@@ -69,6 +69,7 @@ class DataOrigin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     path: str | list[str]
     digest: str
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+    numbered: str = ""  # see `tux.arrays.edges.EdgeData.numbered`
 
     @property
     def path_text(self) -> str:

@@ -40,6 +40,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
         for kind, named in inputs.train.categories.items()
     }
     record.data.columns = dict(inputs.train.columns)
+    record.data.numbered = inputs.train.numbered
     if digests:
         record.data.digest = inputs.digest()
     if inputs.test is not None:

@@ -32,8 +32,8 @@ from tux.engine.worker import Worker
 from tux.graph.manifest import is_partitioned
 from tux.inputs.in_shares import ShareLoading
 from tux.inputs.load import Data
-from tux.inputs.memory import wrap_data
 from tux.inputs.origin import cut_folder
+from tux.inputs.wrapping import wrap_data
 from tux.monitor.sinks import sinks
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases, Watcher

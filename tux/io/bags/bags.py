@@ -23,6 +23,7 @@ from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
 from tux.io.bags.docword import read_docword
 from tux.io.bags.entries import BagOptions, BagSpec, Entries, check_entries, kinds_of
+from tux.io.bags.numbering import Trained, renumber
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.foreign_kinds import check_documents
@@ -114,8 +115,14 @@ def bags_of(
     if not len(entries.rows):
         raise asked.bad.no_usable_row(asked.row)
     known = [how.against[asked.column]] if how.against and how.unknown == "skip" else []
-    entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
     notes = _left_out(asked.path, entries)
+    if words is not None or named:
+        entries = entries._replace(numbering=None)
+    elif how.against and asked.column in how.against:
+        trained = Trained(how.against[asked.column], how.numbered, asked.column)
+        column, told = renumber(entries.column, entries.numbering, trained, asked.path)
+        entries = entries._replace(column=column, notes=(*entries.notes, *told))
+    entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
     edges = edges_of(asked, entries, column, kinds, how.against, notes)
     return BagData(
         edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
@@ -139,6 +146,7 @@ def edges_of(
         against=against,
         vertices={asked.row: entries.rows},
         notes=(*entries.notes, *coarse_columns(column, entries.value), *notes),
+        numbered=str(entries.numbering or ""),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
@@ -158,7 +166,7 @@ def bag_edges(asked: EdgeRequest, form: Form) -> EdgeData:
     `read_bags`.
     """
     asked.refuse_columns(f"a {form} file")
-    how = {"form": form, "on_bad_row": asked.on_bad_row}
+    how = {"form": form, "on_bad_row": asked.on_bad_row, "numbered": asked.numbered}
     return read_held_out(asked.path, asked.ends, asked.fields, asked.against, **how)
 
 

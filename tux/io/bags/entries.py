@@ -15,6 +15,7 @@ from tux.arrays.arrow import Column
 from tux.arrays.ids import Ids
 from tux.arrays.integers import join_integers, narrow
 from tux.base.errors import UsageError
+from tux.io.bags.numbering import Numbering
 from tux.io.formats.format import Form
 from tux.io.source.text import BadRows, OnBadRow
 
@@ -33,6 +34,7 @@ class BagOptions:
     first: int | None = None
     against: Mapping[str, Ids] | None = None
     unknown: Literal["new", "skip"] = "new"
+    numbered: str = ""  # of `against`: see `tux.arrays.edges.EdgeData.numbered`
     on_bad_row: OnBadRow = "stop"
 
 
@@ -90,6 +92,7 @@ class Entries(NamedTuple):
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
     weights: np.ndarray | None = None  # (n,) float32
     notes: tuple[str, ...] = ()  # sentences that the user should know
+    numbering: Numbering | None = None  # of columns that are known by their numbers
 
 
 def sum_entries(

@@ -23,6 +23,7 @@ class EdgeOptions(TypedDict, total=False):
     columns: str | None
     on_bad_row: OnBadRow
     against: Mapping[str, Ids] | None
+    numbered: str
     undirected: Undirected
 
 
@@ -36,6 +37,7 @@ class EdgeRequest:
     columns: str | None = None
     on_bad_row: OnBadRow = "stop"
     against: Mapping[str, Ids] | None = None
+    numbered: str = ""
     undirected: Undirected = "both"
 
     @property

@@ -21,6 +21,7 @@ from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, sum_entries
 from tux.io.bags.hashed import collisions, hash_numbers
+from tux.io.bags.numbering import Numbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.samples.labels import SampleRows, plain_number
 
@@ -63,7 +64,7 @@ def matrix_rows(
     """Make the rows of arrays that are read already; see `read_matrix`. With `counts`, numbers must
     be whole and at least 1; zeros are no entries.
     """
-    (rows, _), row, column, value = matrix_entries(arrays, asked.path)
+    (rows, width), row, column, value = matrix_entries(arrays, asked.path)
     if samples is None and not is_plausible_size(rows, len(value)):
         raise DataError(
             f"{rows:,} rows, but only {len(value):,} entries",
@@ -85,9 +86,9 @@ def matrix_rows(
         row, column, value = sum_entries(row, column, value * signs)
         value = np.clip(value, *asked.reals())
         notes = collisions(before - len(row), asked.row, asked.column)
-    entries = Entries(
-        ids, row + row.dtype.type(1), narrow(column), value.astype(asked.dtype), notes=notes
-    )
+    row, column = row + row.dtype.type(1), narrow(column)
+    numbering = Numbering("matrix", 0, width)
+    entries = Entries(ids, row, column, value.astype(asked.dtype), notes=notes, numbering=numbering)
     return SampleRows(entries, lambda at: asked.bad.places.of(at, "row "))
 
 

@@ -26,6 +26,7 @@ class SampleOptions:
     labels: str | os.PathLike[str] | None = None
     against: Mapping[str, Ids] | None = None
     unknown: Literal["new", "skip"] = "new"
+    numbered: str = ""  # of `against`: see `tux.arrays.edges.EdgeData.numbered`
     classes: Classes | None = None
     on_bad_row: OnBadRow = "stop"
     require_labels: bool = True

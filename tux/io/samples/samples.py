@@ -21,6 +21,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.bags import drop_unused_values, edges_of, known_entries
 from tux.io.bags.entries import BagSpec, Entries, check_entries, kinds_of
+from tux.io.bags.numbering import Trained, renumber
 from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
@@ -312,7 +313,12 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
     else:
         column = column[there]
     left = Entries(
-        entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes
+        entries.rows[kept],
+        entries.row[there],
+        column,
+        entries.value[there],
+        notes=entries.notes,
+        numbering=entries.numbering,
     )
     return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
 
@@ -325,8 +331,14 @@ def _edges(
     """
     known = how.known_features(asked.column)
     only = [] if known is None or how.unknown != "skip" else [known]
-    entries, column, left_out = known_entries(entries, drop_unused_values(entries.column), only)
+    column, notes = drop_unused_values(entries.column), tuple[str, ...]()
+    if known is not None:
+        trained = Trained(known, how.numbered, asked.column)
+        column, notes = renumber(
+            column, entries.numbering, trained, asked.path, hashed=bool(asked.bits)
+        )
+    entries, column, left_out = known_entries(entries, column, only)
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
     against = None if known is None else {asked.column: known}
-    return edges_of(asked, entries, column, kinds, against), len(left_out)
+    return edges_of(asked, entries, column, kinds, against, notes), len(left_out)
