@@ -1,5 +1,7 @@
 """Messages are one short line, whatever words of files are in them."""
 
+import pytest
+
 from tux.base.errors import DataError, TuxError
 from tux.base.text import LONGEST, flags_to_arguments, one_line
 
@@ -32,5 +34,33 @@ def test_errors_are_lines():
 def test_flags_are_called_as_in_python():
     told = "wait longer: --timeout SECONDS, or choose smaller --nnodes or --eval-every 3"
     assert flags_to_arguments(told) == (
-        "wait longer: deadline=, or choose smaller machines= or every=3"
+        "wait longer: deadline=..., or choose smaller machines=... or every=3"
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "in_python"),
+    [
+        ("try a smaller --step", "try a smaller step=..."),
+        ("--loss softmax is for classes", 'loss="softmax" is for classes'),
+        ("use --partitioner bicut or aweto", 'use partitioner="bicut" or aweto'),
+        ("rows out with --on-bad-row skip.", 'rows out with on_bad_row="skip".'),
+        ("say --columns a,b or --hash 0.5.", 'say columns="a,b" or hash=0.5.'),
+        (
+            "a table: --vertices TYPE=FILE; or --rdzv HOST:PORT",
+            "a table: vertices=...; or rdzv=...",
+        ),
+        ("leave --columns out; --test has no use", "leave columns=... out; test=... has no use"),
+        ("leave out --form, --vocab and --stop", "leave out form=..., vocab=... and stop=..."),
+        ("--form and --on is", "form=... and on=... is"),
+        ("mend it; --no-jit tells the line", "mend it; jit=False tells the line"),
+        ("give --vertices to tux partition, --out", "give vertices=... to tux partition, out=..."),
+        (
+            "tux run mf --rank 4 --test FILE; or --rank 3",
+            "tux run mf --rank 4 --test FILE; or rank=3",
+        ),
+        ("correct it; --debug shows the traceback", "correct it; __cause__ is what was raised"),
+    ],
+)
+def test_arguments_of_flags(told, in_python):
+    assert flags_to_arguments(told) == in_python

@@ -13,9 +13,28 @@ IRREGULAR = {
 }
 NEAR = 0.5  # similarity, by `difflib`, of a wrong word and the one that may be meant
 LONGEST = 2000  # characters of a line of a message
-_FLAG = re.compile(
-    r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
+_COMMAND = re.compile(
+    r"(\btux (?:run|predict|partition|export|info|check|watch|generate)\b(?:(?![;,]|\.(?:\s|$)).)*)"
 )
+"""A command of the command line, which stays as it is."""
+_FLAG = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: (?:(\d+(?:\.\d+)?)|([^\s,]+(?:,[^\s,.]+)+)|([A-Z]+\b(?:[=:][A-Z]+)*)|([a-z][\w-]*)))?"
+)
+"""A flag and what stands behind it: a number, several words, a placeholder, or a word."""
+_WORDED = {"form", "format", "log", "loss", "method", "on", "on-bad-row", "partitioner", "penalty"}
+_WORDED |= {"solver"}
+"""Flags whose value is a word."""
+_PROSE = {"and", "as", "cuts", "has", "is", "means", "needs", "or", "out", "to", "with", "without"}
+"""Words behind a flag that are no value of it."""
+_SWITCHES = {"no-jit": "jit=False"} | {
+    name: f"{name}=True" for name in ("check", "insecure", "profile", "racing")
+}
+_SAID = {
+    "--debug shows the traceback": "__cause__ is what was raised",
+    "tux predict DIR --nearest ID": "run.similar(IDS)",
+}
+"""What a message says on the command line, and in Python."""
 FLAGS = {"every": "--eval-every", "deadline": "--timeout", "jit": "--no-jit"}
 """Flags of options that have another name in Python; the others are `--name`."""
 
@@ -42,13 +61,24 @@ def flag_of(name: str) -> str:
 
 
 def flags_to_arguments(text: str) -> str:
-    """Replace the flags that a message names by arguments of Python."""
+    """Replace the flags that a message names by arguments of Python, ``--loss softmax`` by
+    ``loss="softmax"`` and ``--step`` alone by ``step=...``. Commands, ``tux run ...``, stay.
+    """
 
     def argument(found: re.Match[str]) -> str:
-        name = _ARGUMENTS.get(f"--{found[1]}", found[1].replace("-", "_"))
-        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
+        flag, number, names, _, word = found.groups()
+        name = _ARGUMENTS.get(f"--{flag}", flag.replace("-", "_"))
+        if word and (flag not in _WORDED or word in _PROSE):
+            return f"{_SWITCHES.get(flag, f'{name}=...')} {word}"
+        value = f'"{names or word}"' if names or word else number or "..."
+        return _SWITCHES.get(flag, f"{name}={value}")
 
-    return _FLAG.sub(argument, text)
+    for said, in_python in _SAID.items():
+        text = text.replace(said, in_python)
+    pieces = _COMMAND.split(text)
+    return "".join(
+        piece if at % 2 else _FLAG.sub(argument, piece) for at, piece in enumerate(pieces)
+    )
 
 
 def did_you_mean(word: str, among: Iterable[str], near: float = NEAR) -> str:

@@ -29,6 +29,6 @@ def field_values(
         raise DataError(
             f"{field} is {number:.17g}, which {dtype} cannot hold",
             where=os.fspath(path),
-            do="Correct the file, or declare the field with a larger type.",
+            do="Correct the number, or declare the field with a larger type.",
         )
     return values.astype(dtype)

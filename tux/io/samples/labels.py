@@ -28,8 +28,8 @@ Where = Callable[[int], str]
 QUOTED = re.compile(r'"([^"]|"")*"')
 SHOWN = 5  # kinds named in a message
 MORE = (
-    "Leave two of them, or join some. tux run linear --loss softmax is for any number of classes; "
-    "tux run linear and tux run gbdt --loss squared are for numbers."
+    "Leave two of them, or join some. The app linear with --loss softmax is for any number of "
+    "classes; linear and gbdt with --loss squared are for numbers."
 )
 """Advice about more than two kinds of labels."""
 F4 = np.dtype("f4")
@@ -247,7 +247,7 @@ def _unknown(
     return UnknownLabel(
         f"label {quote_word(labels.texts[labels.codes[at]])} is {what}",
         where=where(at),
-        do="Correct the file; the classes are those of training. It has "
+        do="Correct the label; the classes are those of training. It has "
         f"{_first_texts(labels.texts)}.",
     )
 

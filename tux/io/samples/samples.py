@@ -46,7 +46,7 @@ from tux.io.samples.tables import read_text_table
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
 from tux.io.source.precision import lost_note
-from tux.io.source.text import ADVICE, CORRECT, NUMBER, BadRows, quote_word
+from tux.io.source.text import ADVICE, NUMBER, BadRows, quote_word
 
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
@@ -298,7 +298,7 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
         most = len(lacking) > len(rows.entries.rows) // 2
-        raise DataError(why, where=place, do=f"{CORRECT}." if most else ADVICE)
+        raise DataError(why, where=place, do="Correct the labels." if most else ADVICE)
     bad.first = bad.first or f"{place}: {why}"
     bad.count += len(lacking)
     if len(lacking) == len(rows.entries.rows):
