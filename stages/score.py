@@ -18,7 +18,14 @@ from tux.program.stage import Batch, Stage
 from tux.stages.analysis.calls import meanings_of, on_edge
 from tux.stages.analysis.effects import effects
 from tux.stages.analysis.plan import ThreadPlan
-from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
+from tux.stages.kernel.bind import (
+    Udf,
+    names_role,
+    parameters,
+    place,
+    returns_nothing,
+    udf_names,
+)
 from tux.stages.kernel.loops import EdgeLoops, Loop, Names
 from tux.stages.kernel.tickets import Items, even_items
 
@@ -110,6 +117,15 @@ class Score(Stage):
         if names_role(program, self.over, self.label):
             return self.over
         return next((name for name in asked if name in edge.roles), edge.roles[0])
+
+    def check_returns(self) -> None:
+        """Raise ProgramError for a UDF that returns nothing where it is to return the score."""
+        if not self.width and returns_nothing(self.f):
+            raise ProgramError(
+                f"{self.label}: `{udf_names(self.f)}` returns nothing",
+                where=place(self.f),
+                do="end it with return and the score",
+            )
 
     def edge_fields(self, program: BaseProgram) -> list[str]:
         """Return the data fields of an edge that a UDF per edge reads, or may read."""

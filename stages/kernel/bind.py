@@ -4,8 +4,10 @@ could be.
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from tux.base.errors import ProgramError
@@ -24,6 +26,19 @@ def place(udf: Udf) -> str:
     """Return ``file:line`` of a UDF, or of the stage for which it was written."""
     code = getattr(getattr(udf, "__func__", udf), "__code__", None)
     return place_in(code.co_filename, code.co_firstlineno) if code else repr(udf)
+
+
+def returns_nothing(udf: Udf) -> bool:
+    """Return whether a function has no `return` with a value; False if its code is not known."""
+    code = getattr(getattr(udf, "__func__", udf), "__code__", None)
+    steps = [*dis.get_instructions(code)] if code else []
+    values = [
+        before.argval if before.opname == "LOAD_CONST" else True
+        for before, step in pairwise(steps)
+        if step.opname == "RETURN_VALUE"
+    ]
+    values += [step.argval for step in steps if step.opname == "RETURN_CONST"]
+    return bool(values) and all(value is None for value in values)
 
 
 def parameters(udf: Udf, stage: str) -> list[str]:

@@ -13,7 +13,7 @@ from support.messages import message
 
 import tux
 from tux.cli.main import main
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 
 SUMS = '''
 """The sum of the weights of a sample's features; the weight of a feature is its mean label."""
@@ -215,9 +215,9 @@ def test_documents(tmp_path, monkeypatch):
 
 def test_numberings():
     for text in ("matrix from 0", "libsvm from 1", "names from 1"):
-        assert str(Numbering.parse(text)) == text
-    assert Numbering.parse("") is None and Numbering.parse("libsvm from 7") is None
-    assert Numbering.of_names(["0", "1"]) == Numbering("names", 0)
-    assert Numbering.of_names(["1", "2", "3"]) == Numbering("names", 1)
-    assert Numbering.of_names(["1"]) is Numbering.of_names(["2", "1"]) is None
-    assert Numbering.of_names(["a", "0"]) is None
+        assert str(ColumnNumbering.parse(text)) == text
+    assert ColumnNumbering.parse("") is None and ColumnNumbering.parse("libsvm from 7") is None
+    assert ColumnNumbering.of_names(["0", "1"]) == ColumnNumbering("names", 0)
+    assert ColumnNumbering.of_names(["1", "2", "3"]) == ColumnNumbering("names", 1)
+    assert ColumnNumbering.of_names(["1"]) is ColumnNumbering.of_names(["2", "1"]) is None
+    assert ColumnNumbering.of_names(["a", "0"]) is None

@@ -5,6 +5,8 @@ Heavy imports stand inside the functions: see `tux.cli.main`.
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from tux.arrays.stores import local_path
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tux.program.sources import Source
 
 USAGE = "DATA [APP] [flags]"
+NAMED = re.compile(r"[A-Za-z_]\w*=.+", re.DOTALL)  # TYPE=FILE
 ABOUT = (
     "Tell how DATA are read: the format, the first rows, the columns that are used and those that "
     "are not, ids, numbers, bad rows and what is odd. With APP, an app or file.py, as tux run APP "
@@ -30,23 +33,31 @@ def command(argv: list[str]) -> int:
         Flags("tux check", ABOUT, USAGE).parse(argv)
     if not argv or argv[0].startswith("-"):
         raise UsageError("tux check: name the file first", do=f"tux check {USAGE}")
-    path, rest = local_path(argv[0]), argv[1:]
+    typed = [*takewhile(NAMED.fullmatch, argv[1:])] if NAMED.fullmatch(argv[0]) else []
+    paths, rest = [local_path(path) for path in [argv[0], *typed]], argv[1 + len(typed) :]
     named = rest[:1] if rest and not rest[0].startswith("-") else []
     source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])
     from tux.inputs.examination import examine
     from tux.options.options import Reading
 
-    program, chosen = None, dict[str, Any]()
-    if source:
-        from tux.cli.run_flags import chosen_options
+    if typed and not source:
+        raise UsageError(
+            "files of several edge types without APP", do="name the program behind them"
+        )
+    for number, path in enumerate(paths):
+        program, chosen = None, dict[str, Any]()
+        if source:
+            from tux.cli.run_flags import chosen_options
 
-        program = source.program(**parameters(args, source.program, show.warn))
-        chosen = chosen_options(args, Reading, [*program.vertices])
-        path, program = _edge_type(path, program)
-    show.phase(f"look at {path}")
-    for name, text in examine(path, program, Reading(**chosen)):
-        show.pairs({f"{name:<{show.NAMES}}": text})
+            program = source.program(**parameters(args, source.program, show.warn))
+            chosen = chosen_options(args, Reading, [*program.vertices])
+            path, program = _edge_type(path, program)
+        if typed:
+            show.say(f"{chr(10) * bool(number)}{paths[number]}:")
+        show.phase(f"look at {path}")
+        for name, text in examine(path, program, Reading(**chosen)):
+            show.pairs({f"{name:<{show.NAMES}}": text})
     return 0
 
 

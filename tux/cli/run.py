@@ -95,6 +95,11 @@ def _train(source: Source, argv: list[str]) -> int:
     if args.jit and not args.check:
         advise_on_crash()
     options = _options(args, program, _place(args), ["tux", "run", *argv])
+    if args.verify and args.profile:
+        raise UsageError(
+            "--profile with --verify, which compares results and measures nothing",
+            do="leave one of them out",
+        )
     if args.verify:
         from tux.cli.verify import print_verification
 

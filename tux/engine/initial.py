@@ -54,9 +54,11 @@ def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:
         fixed = array.dtype.type(declared.default)
         return np.broadcast_to(fixed, (len(vertices.ids), *shape))
     if column is None:
+        own = field in ("label", "weight") and name == partition.program.edge.ends[0]
+        samples = f"; or write input = Samples(), if the data have the {field}s" if own else ""
         raise DataError(
             f"these data have no {name}.{field}, which {program} reads",
-            do=f"name a table of the {plural_noun(name)}: --vertices {name}=FILE",
+            do=f"name a table of the {plural_noun(name)}: --vertices {name}=FILE{samples}",
         )
     if declared.dtype.kind in "iub" and column.dtype.kind == "f" and (column % 1 != 0).any():
         raise DataError(

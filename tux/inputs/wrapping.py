@@ -1,4 +1,4 @@
-"""What a user gives as data: names of files, edges, or objects of other libraries, which become
+"""Data as a user gives them: names of files, edges, or objects of other libraries, which become
 `tux.inputs.memory.MemoryData`.
 """
 

@@ -45,6 +45,11 @@ from tux.run_folder.folder import RunRecord, fill, read_run
 from tux.run_folder.model_files import Stored, model_reader, read_ids
 
 Warn = Callable[[str], None]
+MOVED = (
+    "put the file back, or write where it is now as the name of app there; in Python "
+    "tux.load(RUN, program) takes the program itself"
+)
+"""The advice where the file of a run's program is not there any more."""
 
 
 def predict(
@@ -200,13 +205,13 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
             f"{Path(folder, 'run.json')} is damaged, or was changed by hand, since the run: the "
             "model may not mean what it did"
         )
-    source = sources.find(run.app.name)
+    where = Path(folder, "run.json")
+    source = sources.find_again(run.app.name, where, MOVED)
     if source.digest != run.app.digest:
         warn(
             f"{source.path}, or a file beside it that it imports, has changed since the run: the "
             "model may not mean what it did"
         )
-    where = Path(folder, "run.json")
     run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source.program(**run.parameters)
 

@@ -125,6 +125,20 @@ def find(app: str) -> Source:
     return Source(_choose(module, "", app), app, str(module.__file__))
 
 
+def find_again(app: str, where: str | os.PathLike[str], do: str) -> Source:
+    """Find the program that a record, the file `where`, names. Raises the errors of `find`, and
+    UsageError with the advice `do` for a file that is not there any more.
+    """
+    file = app.rpartition(":")[0]
+    if ".py:" in app and not os.path.isfile(file):
+        raise UsageError(
+            f"the program of the run is no longer there: no such file: {file}",
+            where=os.fspath(where),
+            do=do,
+        )
+    return find(app)
+
+
 def source_of(program: Program) -> Source:
     """Return the source of a program that is already there."""
     kind = type(program)

@@ -31,7 +31,7 @@ from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
-from tux.program.program import Program, uses_held_out
+from tux.program.program import Program, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
@@ -79,6 +79,8 @@ def load_for(
     )
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
+    if special.predict() is not None:
+        score_of(special).check_returns()
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")

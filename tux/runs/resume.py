@@ -220,7 +220,8 @@ def _source(run: RunRecord, app: str | None, where: Path) -> sources.Source:
     """The program of a run, in the file `app` if it has moved; parameters get their present names
     in `run`, which is read from the file `where`.
     """
-    source = sources.find(app or run.app.name)
+    moved = "say where it is now: --app FILE.py"
+    source = sources.find(app) if app else sources.find_again(run.app.name, where, moved)
     run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source
 

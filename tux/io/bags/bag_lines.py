@@ -23,7 +23,7 @@ from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, repetitions, sum_entries
 from tux.io.bags.hashed import collisions, hash_numbers
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import line_fault
 from tux.io.bags.pair_lines import (
     BAD,
@@ -115,9 +115,9 @@ class _Lines:
             notes += ("qid, the query of each row, is left out: rows are not ranked",)
         if rules.head == WEIGHTED:
             notes += ("each row begins with its label and its weight, as label:weight",)
-        numbering = Numbering("libsvm", int(not self.has_zero))
+        numbering = ColumnNumbering("libsvm", int(not self.has_zero))
         if self.form == "lda-c":
-            numbering = Numbering("lda-c", asked.first)
+            numbering = ColumnNumbering("lda-c", asked.first)
         entries = entries._replace(notes=notes, numbering=numbering)
         return entries._replace(
             weights=np.concatenate(self.weights) if rules.head == WEIGHTED else None

@@ -20,7 +20,7 @@ from tux.arrays.integers import narrow
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.source.text import cut_word, note_bad_lines, quote_word, text_blocks
 
@@ -131,7 +131,7 @@ def read_docword(asked: BagSpec) -> Entries:
             do=RULE,
         )
     rows = np.arange(1, head.documents + 1)
-    numbering = Numbering("docword", 1)
+    numbering = ColumnNumbering("docword", 1)
     return Entries(rows, narrow(row), column, value, numbering=numbering)
 
 

@@ -15,7 +15,7 @@ from tux.arrays.arrow import Column
 from tux.arrays.ids import Ids
 from tux.arrays.integers import join_integers, narrow
 from tux.base.errors import UsageError
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.formats.format import Form
 from tux.io.source.text import BadRows, OnBadRow
 
@@ -92,7 +92,7 @@ class Entries(NamedTuple):
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
     weights: np.ndarray | None = None  # (n,) float32
     notes: tuple[str, ...] = ()  # sentences that the user should know
-    numbering: Numbering | None = None  # of columns that are known by their numbers
+    numbering: ColumnNumbering | None = None  # of columns that are known by their numbers
 
 
 def sum_entries(

@@ -22,7 +22,7 @@ NUMBERED = re.compile(r"(matrix|libsvm|docword|lda-c|names) from ([01])")
 MANY = 2  # columns, to say that their names are numbers
 
 
-class Numbering(NamedTuple):
+class ColumnNumbering(NamedTuple):
     """The form of some columns and the number of the first one: "libsvm from 1". `width`: how many
     there are, in a matrix.
     """
@@ -35,13 +35,13 @@ class Numbering(NamedTuple):
         return f"{self.form} from {self.first}"
 
     @classmethod
-    def parse(cls, text: str) -> Numbering | None:
+    def parse(cls, text: str) -> ColumnNumbering | None:
         """Return what `str` has written; None for other texts, such as "" of older runs."""
         found = NUMBERED.fullmatch(text)
         return cls(found[1], int(found[2])) if found else None
 
     @classmethod
-    def of_names(cls, names: Sequence[str]) -> Numbering | None:
+    def of_names(cls, names: Sequence[str]) -> ColumnNumbering | None:
         """Return the numbering of columns called 0, 1, 2 and so on, or 1, 2, 3; None for others."""
         first = 0 if "0" in names else 1
         wanted = [str(number) for number in range(first, first + len(names))]
@@ -50,7 +50,7 @@ class Numbering(NamedTuple):
 
 class Trained(NamedTuple):
     """The columns that a model, or the edges of training, know: their ids, and the text of their
-    `Numbering`, "" if nothing says it; `row` and `column` as in messages.
+    `ColumnNumbering`, "" if nothing says it; `row` and `column` as in messages.
     """
 
     ids: Ids
@@ -59,7 +59,7 @@ class Trained(NamedTuple):
 
     @property
     def columns(self) -> str:
-        """What the columns are called."""
+        """The noun of the columns."""
         return plural_noun(self.column)
 
     @property
@@ -70,12 +70,17 @@ class Trained(NamedTuple):
 
 
 def renumber(
-    column: Column, given: Numbering | None, trained: Trained, path: str, *, hashed: bool = False
+    column: Column,
+    given: ColumnNumbering | None,
+    trained: Trained,
+    path: str,
+    *,
+    hashed: bool = False,
 ) -> tuple[Column, tuple[str, ...]]:
     """Return the `column` of each entry of the data called `path` in the numbers of training, and
     sentences for the user. Raises `DataError` where it is not sure which column is which.
     """
-    known = Numbering.parse(trained.numbered)
+    known = ColumnNumbering.parse(trained.numbered)
     if given is None or not len(column):
         return column, ()
     if known is None:
@@ -92,7 +97,7 @@ def renumber(
     return column, (*notes, *_narrow(given, known.first, trained, hashed))
 
 
-def _sentence(given: Numbering, known: Numbering, trained: Trained) -> str:
+def _sentence(given: ColumnNumbering, known: ColumnNumbering, trained: Trained) -> str:
     """Return the sentence that tells how columns are renumbered."""
     here = "column" if given.form == "matrix" else "number"
     j, k = ("j", "j + 1") if given.first < known.first else ("j + 1", "j")
@@ -103,7 +108,7 @@ def _sentence(given: Numbering, known: Numbering, trained: Trained) -> str:
 
 
 def _check_sure(
-    column: np.ndarray, given: Numbering, known: Numbering, trained: Trained, path: str
+    column: np.ndarray, given: ColumnNumbering, known: ColumnNumbering, trained: Trained, path: str
 ) -> None:
     """Raise DataError where columns may be counted from 0 or from 1, for all that is known."""
     if given.form == "matrix":
@@ -129,7 +134,7 @@ def _check_sure(
 
 
 def _other_form(
-    given: Numbering, known: Numbering, trained: Trained, path: str, hashed: bool
+    given: ColumnNumbering, known: ColumnNumbering, trained: Trained, path: str, hashed: bool
 ) -> DataError:
     """Return the error about columns that cannot be renumbered."""
     forms = {"names": "a table", "matrix": "a matrix", "libsvm": "libsvm text"}
@@ -143,7 +148,7 @@ def _other_form(
     )
 
 
-def _doubt(column: Column, given: Numbering, trained: Trained) -> tuple[str, ...]:
+def _doubt(column: Column, given: ColumnNumbering, trained: Trained) -> tuple[str, ...]:
     """Return a sentence where the model does not say how its columns are numbered, and they seem to
     be numbered otherwise.
     """
@@ -160,7 +165,7 @@ def _doubt(column: Column, given: Numbering, trained: Trained) -> tuple[str, ...
     )
 
 
-def _narrow(given: Numbering, first: int, trained: Trained, hashed: bool) -> tuple[str, ...]:
+def _narrow(given: ColumnNumbering, first: int, trained: Trained, hashed: bool) -> tuple[str, ...]:
     """Return a sentence about a matrix with fewer columns than training had."""
     if given.form != "matrix" or hashed or given.width is None:
         return ()

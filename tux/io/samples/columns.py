@@ -19,7 +19,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, sum_entries
 from tux.io.bags.hashed import collisions, hash_words
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.edges.columns import check_names_differ, unused_notes
 from tux.io.samples.labels import (
@@ -337,8 +337,8 @@ class SampleTable:
         entries = entries._replace(column=column, notes=notes, numbering=self._numbering())
         return SampleRows(entries, where, labels, targets, weight)
 
-    def _numbering(self) -> Numbering | None:
+    def _numbering(self) -> ColumnNumbering | None:
         """Return how the names of the features begin, if they are numbers; None if they are not."""
         kinds = [self.roles[place] for place in self._columns]
         names = [self.names[place] for place in self._columns]
-        return None if "word" in kinds else Numbering.of_names(names)
+        return None if "word" in kinds else ColumnNumbering.of_names(names)

@@ -21,7 +21,7 @@ from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, sum_entries
 from tux.io.bags.hashed import collisions, hash_numbers
-from tux.io.bags.numbering import Numbering
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.samples.labels import SampleRows, plain_number
 
@@ -64,7 +64,8 @@ def matrix_rows(
     """Make the rows of arrays that are read already; see `read_matrix`. With `counts`, numbers must
     be whole and at least 1; zeros are no entries.
     """
-    (rows, width), row, column, value = matrix_entries(arrays, asked.path)
+    shape, row, column, value = matrix_entries(arrays, asked.path)
+    rows = shape[0]
     if samples is None and not is_plausible_size(rows, len(value)):
         raise DataError(
             f"{rows:,} rows, but only {len(value):,} entries",
@@ -87,8 +88,14 @@ def matrix_rows(
         value = np.clip(value, *asked.reals())
         notes = collisions(before - len(row), asked.row, asked.column)
     row, column = row + row.dtype.type(1), narrow(column)
-    numbering = Numbering("matrix", 0, width)
-    entries = Entries(ids, row, column, value.astype(asked.dtype), notes=notes, numbering=numbering)
+    entries = Entries(
+        ids,
+        row,
+        column,
+        value.astype(asked.dtype),
+        notes=notes,
+        numbering=ColumnNumbering("matrix", 0, shape[1]),
+    )
     return SampleRows(entries, lambda at: asked.bad.places.of(at, "row "))
 
 
