@@ -50,7 +50,7 @@ class ColumnNumbering(NamedTuple):
 
 class Trained(NamedTuple):
     """The columns that a model, or the edges of training, know: their ids, and the text of their
-    `ColumnNumbering`, "" if nothing says it; `row` and `column` as in messages.
+    `ColumnNumbering`, "" if nothing says it; and the noun of one.
     """
 
     ids: Ids
@@ -124,8 +124,8 @@ def _check_sure(
         )
     if given.form == "libsvm" and int(column.max()) != trained.last + 1:
         raise DataError(
-            f"{trained.columns} may be numbered from 1 or from 0 here, and training had the "
-            f"columns of a {known.form}, from {known.first}",
+            f"{trained.columns} may be numbered from 1 or from 0 here, and are from "
+            f"{known.first} in training ({known.form})",
             where=path,
             do="Give data in the form of training: a matrix, such as scikit-learn's "
             f"load_svmlight_file(FILE, n_features={trained.last + 1}, zero_based=False) makes of "
