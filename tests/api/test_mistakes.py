@@ -132,13 +132,15 @@ def test_parameters_are_called_as_in_python(tmp_path):
     data = str(tmp_path / "s.svm")
     named = linear(negative="x", positive="y")
     check_error(
-        UsageError, lambda: tux.run(named, data, progress=False), "with negative= and positive="
+        UsageError,
+        lambda: tux.run(named, data, progress=False),
+        "with negative=... and positive=...",
     )
 
 
 def test_warnings_of_a_run_are_in_terms_of_python(caplog):
     WarningsOnly().warn("more --slack may be faster; --threads 2 uses the cores")
-    assert caplog.messages == ["more slack= may be faster; threads=2 uses the cores"]
+    assert caplog.messages == ["more slack=... may be faster; threads=2 uses the cores"]
 
 
 def test_how_many_is_a_whole_number(run):

@@ -82,7 +82,7 @@ RUN = ["run", "mf", "ratings.csv", "--rank", "2", "--epochs", "1", "--no-jit"]
 
 def test_a_run(tux, ratings, make_slow):
     make_slow(
-        "tux.inputs.load.read_edges",
+        "tux.inputs.edge_files.read_edges",
         "tux.runs.begin.Worker",
         "tux.runs.begin.Training",
         "tux.engine.training.has_converged",

@@ -89,7 +89,7 @@ def test_a_program_that_has_moved(write, command, tmp_path):
         ("run --resume run1 --epochs 2", "--app FILE.py"),
     ):
         code, told = command(text)
-        assert code and "the program of the run is no longer there: no such file" in told
+        assert code and "other.py" not in told and "sums.py, the program of the run" in told
         assert "run1/run.json" in told and do in told
 
 

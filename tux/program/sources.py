@@ -132,7 +132,7 @@ def find_again(app: str, where: str | os.PathLike[str], do: str) -> Source:
     file = app.rpartition(":")[0]
     if ".py:" in app and not os.path.isfile(file):
         raise UsageError(
-            f"the program of the run is no longer there: no such file: {file}",
+            f"no such file: {file}, the program of the run",
             where=os.fspath(where),
             do=do,
         )
