@@ -19,8 +19,8 @@ from tux.cli.partition_types import check_names, describe_types, plan_of_types
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
 from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
-from tux.inputs.memory import wrap_data
 from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
+from tux.inputs.wrapping import wrap_data
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import (

@@ -154,20 +154,22 @@ def origin_of_types(data: Mapping[str, Data], origin: Callable[[Data], Any]) -> 
     return out
 
 
-def swapped_notes(program: BaseProgram, columns: Mapping[str, str], name: str) -> Iterator[str]:
-    """Yield a line for each of the `columns` of the data given for the edge type `name` that was
-    taken for one of its fields, and is called as a field of another edge type.
+def swapped_notes(program: BaseProgram, edges: EdgeData) -> Iterator[str]:
+    """Yield a line for each column of the data of an edge type that was taken for one of its
+    fields, and is called as a field of another edge type.
     """
-    own = program.edge_types[name].columns
-    for field, column in columns.items():
-        if field not in own or column in own:
-            continue
-        for other, edge in program.edge_types.items():
-            if column in edge.columns:
-                yield (
-                    f"column {column}, read as {field} of {name}, is called as a field of {other}: "
-                    f"the data of {name} and {other} may be swapped"
-                )
+    first = next(iter(program.edge_types))
+    for name, each in {first: edges, **edges.others}.items():
+        own = program.edge_types[name].columns
+        for field, column in each.columns.items():
+            if field not in own or column in own:
+                continue
+            for other, edge in program.edge_types.items():
+                if column in edge.columns:
+                    yield (
+                        f"column {column}, read as {field} of {name}, is called as a field of "
+                        f"{other}: the data of {name} and {other} may be swapped"
+                    )
 
 
 def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:

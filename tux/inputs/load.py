@@ -21,7 +21,6 @@ from tux.inputs.by_type import (
     check_types_given,
     compare_ids,
     held_out_data,
-    swapped_notes,
 )
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
@@ -174,16 +173,12 @@ def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> E
     first, *others = program.edge_types
     edges = _read_source(_files(given[first]), program, None, reading, warn)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
-    for text in swapped_notes(program, edges.columns, first):
-        warn(text)
     for name in others if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):
             each = _read_source(
                 _files(given[name]), along(program, name), None, plain, warn, known.ids
             )
             for text in compare_ids(known, each, data_name({name: given[name]})):
-                warn(text)
-            for text in swapped_notes(program, each.columns, name):
                 warn(text)
         known = known.join({**known.others, name: each})
     return _add_tables(known, program, reading, warn)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tux.arrays.edges import EdgeData
 from tux.base.text import data_name, plural
 from tux.graph.manifest import read_manifest
+from tux.inputs.by_type import swapped_notes
 from tux.inputs.samples import count_groups
 from tux.program.base_program import along
 from tux.program.program import Program
@@ -141,6 +142,7 @@ def oddities_by_type(
 ) -> Iterator[str]:
     """Yield one line for each odd thing about the edges of each type; `stored`: see `sizes_of`."""
     train, data = read
+    yield from swapped_notes(program, train)
     by_name = data if isinstance(data, dict) else {}
     first = {program.edge_name: by_name[program.edge_name]} if by_name else data
     yield from oddities(program, sizes, ((train, data_name(first)), held_out))
