@@ -60,8 +60,16 @@ class ForEach(Exchange):
 
     def seen_by(self, program: AnyProgram) -> AnyProgram:
         """Return the program along an edge type that ends at the visited vertices: its own, or
-        else the first one.
+        else the first one. Raise ProgramError where `over` is "src" or "dst" and edge types have
+        vertices of several types there.
         """
+        edges = [edge for edge in program.edge_types.values() if self.over in edge.roles]
+        ends = dict.fromkeys(edge.ends[edge.roles.index(self.over)] for edge in edges)
+        if len(ends) > 1:
+            raise ProgramError(
+                f"{self.label}: `{self.over}` is an end of edges of several types",
+                do=f"name the type of the vertices: {', '.join(ends)}",
+            )
         return along_end(program, self.over)
 
     def role(self, program: BaseProgram) -> str:

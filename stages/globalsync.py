@@ -22,6 +22,7 @@ from tux.rows.table import Claim, RowTable
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
+from tux.stages.analysis.texts import refuse_texts
 from tux.stages.check.explain import program_errors
 from tux.stages.formulas import write_formulas
 from tux.stages.kernel.bind import Udf, call, parameters, udf_names
@@ -89,6 +90,7 @@ class GlobalSync(CallingStage):
         f, formulas = self.f, write_formulas(partition.program, self.computes, self.label)
         if f is not None:
             call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+            refuse_texts(f, plain=True)
         computed = {
             n for n, d in tau.declared.items() if isinstance(d, Computed) and d.formula.text
         }

@@ -16,12 +16,15 @@ from tux.graph.layout import blocks_by_vertices
 from tux.program.base_program import AnyProgram, BaseProgram, along, along_end
 from tux.program.naming import describe_value
 from tux.program.stage import Batch, Stage
+from tux.stages.analysis.calling import calls_of
+from tux.stages.analysis.replica_rules import refuse_drift
 from tux.stages.apply import Apply
 from tux.stages.blocks import rotation
 from tux.stages.blocks.block_cuts import BlockPlan, Size
 from tux.stages.blocks.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.exchange import Exchange
 from tux.stages.generate import Generate
+from tux.stages.globalsync import GlobalSync
 from tux.stages.repeat import Repeat
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
@@ -160,7 +163,7 @@ class MiniBatch(Stage):
         threads race.
         """
         program, role = self.inner_scope(program, "")
-        several = any(self.size) and self.size.blocks != 1 and not self._races(racing=racing)
+        several = self._may_have_several and not self._races(racing=racing)
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
     def one_thread_reason(self, program: BaseProgram) -> str:
@@ -179,6 +182,23 @@ class MiniBatch(Stage):
                 f"{self.label}: awake={self.awake!r} is no field of {vertex} with dtype b1",
                 do=f"name one of: {', '.join(flags) or 'none'}",
             )
+
+    def check_replicas(self, program: BaseProgram, role: str = "") -> None:
+        """Raise ProgramError where a result would depend on the number of workers, also because no
+        block synchronises the context that its functions change.
+        """
+        super().check_replicas(program, role)
+        if self._may_have_several and not any(isinstance(s, GlobalSync) for s in self.inside):
+            with self.locate_errors():
+                program, role = self.inner_scope(program, role)
+                refuse_drift(
+                    call for _, _, calls in calls_of(program, self.inside, role) for call in calls
+                )
+
+    @property
+    def _may_have_several(self) -> bool:
+        """True if its size makes several blocks of large data."""
+        return any(self.size) and self.size.blocks != 1
 
     def inner_scope(self, program: AnyProgram, role: str) -> tuple[AnyProgram, str]:
         """Return the program along the edges whose end is enumerated, and this end; "" where edges

@@ -18,6 +18,7 @@ from tux.stages.analysis.effect_expressions import EVERY
 from tux.stages.exchange import Exchange
 from tux.stages.formulas import exchange_scores, exchange_statistics
 from tux.stages.globalsync import GlobalSync
+from tux.stages.minibatch import MiniBatch
 
 Totals = dict[str, TotalAddition]
 
@@ -232,32 +233,57 @@ def _is_of_first(stage: Exchange, program: Program) -> bool:
 
 
 def _place_formulas(
-    program: Program, formulas: Formulas, stages: Sequence[Stage], before: Totals, role: str
+    program: Program,
+    formulas: Formulas,
+    stages: Sequence[Stage],
+    before: Totals,
+    role: str,
+    *,
+    again: bool = False,
 ) -> tuple[list[Stage], Totals]:
     """Return `stages` with the formulas that each GlobalSync computes, and the totals that hold
-    something after them if those in `before` do so before.
+    something after them if those in `before` do so before. `again`: they run block by block.
     """
     out = []
     for at, stage in enumerate(stages):
         with stage.locate_errors():
             given = stage
             if type(stage) is GlobalSync:
-                held = CallingStage.totals_after(stage, program, before, role)
-                if stage.f is None:  # it takes no total to which stages behind it add, too
-                    held = {**held}
-                    for total in _added_behind(program, stages[at + 1 :], role):
-                        held.pop(total, None)
+                behind = [*stages[at + 1 :], *(stages[: at + 1] if again else ())]
+                held = _held_at(program, stage, before, role, behind)
                 if names := _computable(formulas, held):
                     given = _compute_at(stage, formulas, names)
             elif stage.inside:
-                seen, inner = stage.inner_scope(program, role)
-                inside, _ = _place_formulas(seen, formulas, stage.inside, before, inner)
-                if any(a is not b for a, b in zip(inside, stage.inside, strict=True)):
-                    given = copy(stage)
-                    given.inside = tuple(inside)
+                given = _place_inside(program, formulas, stage, before, role)
             before = given.totals_after(program, before, role)
         out.append(given)
     return out, before
+
+
+def _place_inside(
+    program: Program, formulas: Formulas, stage: Stage, before: Totals, role: str
+) -> Stage:
+    """Return a stage with the formulas that the stages inside it compute."""
+    seen, inner = stage.inner_scope(program, role)
+    blocks = isinstance(stage, MiniBatch)
+    inside, _ = _place_formulas(seen, formulas, stage.inside, before, inner, again=blocks)
+    if all(a is b for a, b in zip(inside, stage.inside, strict=True)):
+        return stage
+    given = copy(stage)
+    given.inside = tuple(inside)
+    return given
+
+
+def _held_at(
+    program: Program, stage: GlobalSync, before: Totals, role: str, behind: Sequence[Stage]
+) -> Totals:
+    """Return the totals that a GlobalSync may take if those in `before` hold something; without a
+    function, none to which the stages `behind` it add, too.
+    """
+    held = {**CallingStage.totals_after(stage, program, before, role)}
+    for total in _added_behind(program, behind, role) if stage.f is None else ():
+        held.pop(total, None)
+    return held
 
 
 def _added_behind(program: Program, stages: Sequence[Stage], role: str) -> set[str]:

@@ -20,6 +20,7 @@ from tux import (
     Context,
     Edge,
     Exchange,
+    GlobalSync,
     MiniBatch,
     Program,
     Samples,
@@ -100,7 +101,8 @@ class FactorizationMachine(Program):
     )
 
     def stages(self):
-        return [MiniBatch(Exchange(descend, over="sample"), Apply("feature"), vertices=100)]
+        descent = Exchange(descend, over="sample")
+        return [MiniBatch(descent, Apply("feature"), GlobalSync(), vertices=100)]
 
     def predict(self):
         return Score(predict, over="sample", name="probability")

@@ -275,7 +275,8 @@ def _why_one_thread(program: BaseProgram, calls: Sequence[Call], own: str = "") 
         if own and name not in (own, "v"):
             field_, change = next(iter(changed.items()))
             why = f"{change} {name}.{field_}, which other {own}s may change too"
-            word = ", or add shares=8" if shares else ""
+            word = ", or, if what it does with some of the edges adds up, add shares=8"
+            word *= shares
             return why, change.advice(f"change it in an Exchange for each edge{word}")
         for other, (of, _) in changes.items():
             both = set(changed) & _reads(calls, other) if other != name and of == table else set()

@@ -7,11 +7,13 @@ worker too. What the analysis (`tux.stages.analysis.effects`) does not understan
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.combining import MEANS, Merge
 from tux.program.fields import Field
-from tux.stages.analysis.calls import VISITING, Call
+from tux.stages.analysis.calls import CERTAIN_CHANGES, VISITING, Call
 from tux.stages.kernel.bind import place
 
 _OWN = {"min": "min", "max": "max"}
@@ -31,6 +33,31 @@ def check_call(call: Call) -> None:
         _refuse_once_a_replica(call)
     if call.alone:
         _refuse_means(call)
+
+
+def refuse_drift(calls: Iterable[Call]) -> None:
+    """Raise ProgramError where `calls`, those of all blocks of a MiniBatch without GlobalSync,
+    change a shared field of the context and depend on its value: each worker would go on from its
+    own changes, and those of all blocks be added up.
+    """
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for call in calls:
+        for name, field in call.program.context.fields.items():
+            for kind, where in (
+                call.effects.of("tau", name).items() if field.kind == "shared" else ()
+            ):
+                found.setdefault(name, {}).setdefault(kind, (call.udf.__name__, where))
+    for name, kinds in found.items():
+        changes = [kind for kind in kinds if kind in CERTAIN_CHANGES]
+        if changes and kinds.keys() - {"add", "unknown"}:
+            udf, where = kinds[changes[0]]
+            raise ProgramError(
+                f"`{udf}` changes tau.{name}, a shared field, in a MiniBatch without GlobalSync: "
+                "each worker would see only its own changes until the last block, and then those "
+                "of all workers would be added up",
+                where=where,
+                do="add GlobalSync() to the MiniBatch",
+            )
 
 
 def may_be_cut(program: BaseProgram, vertex: str) -> bool:

@@ -36,22 +36,28 @@ def suspects(program: Program) -> list[Suspect]:
 
 
 def order_dependent_fields(program: Program) -> list[str]:
-    """Return the shared fields of vertices, as "type.field", whose values depend on the order of
-    changes: Exchanges, or uses of generated edges, change them and read them; or take means of
-    changes.
+    """Return the shared fields of vertices and of the context, as "type.field", whose values depend
+    on the order of changes: Exchanges, or uses of generated edges, change them and read them; or
+    take means of changes.
     """
+    types = {**program.vertices, "tau": program.context}
     effects: dict[tuple[str, str], set[str]] = {}
     for call in _exchanges(program):
-        for row, vertex in call.rows.items():
-            for name in program.vertices[vertex].fields:
-                effects.setdefault((vertex, name), set()).update(call.effects.of(row, name))
+        for row, of in (*call.rows.items(), ("tau", "tau")):
+            for name in types[of].fields:
+                effects.setdefault((of, name), set()).update(call.effects.of(row, name))
     return [
-        f"{vertex}.{name}"
-        for vertex, declared in program.vertices.items()
+        f"{of}.{name}"
+        for of, declared in types.items()
         for name, field in declared.fields.items()
         if field.kind == "shared"
-        and (declared.remote or _in_place(field, effects.get((vertex, name), set())))
+        and (of in _remote_types(program) or _in_place(field, effects.get((of, name), set())))
     ]
+
+
+def _remote_types(program: Program) -> set[str]:
+    """Return the vertex types of which workers keep no rows."""
+    return {name for name, vertex in program.vertices.items() if vertex.remote}
 
 
 def _in_place(field: Field, kinds: set[str]) -> bool:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
+from tux.program.params import is_meaning
 from tux.stages.analysis.udf_source import definition
 from tux.stages.check.checks import BecameNan, OutOfBounds, UnfitNumber, UnlikeShapes
 from tux.stages.check.reasons import reason_of
@@ -119,17 +120,24 @@ def udf_error(error: Exception, udfs: Sequence[Any]) -> ProgramError:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     names = ", ".join(udf.__name__ for udf in udfs)
     said = str(error).partition("\n")[0]
+    do = "correct the function"
+    if isinstance(error, KeyError) and is_meaning(*error.args):
+        said = "a function is no key"
+        do = (
+            "p.NAME of a parameter with choices={...} is the function that was chosen, not its "
+            "name: call it, or let choices hold NamedTuples"
+        )
     what = f"has raised {type(error).__name__}{said and ': '}{said}"
     if frames:
         file, line = frames[-1].filename, frames[-1].lineno or 0
         made_for = origin(file)
         who = made_for.stage if made_for else f"UDF {names}"
-        return ProgramError(f"{who} {what}", where=place_in(file, line), do="correct the function")
+        return ProgramError(f"{who} {what}", where=place_in(file, line), do=do)
     if not re.match(r"expected .*, got None", said):
         return ProgramError(
             f"UDF {names} {what}",
             where=place(udfs[0]),
-            do="correct the function; --no-jit tells the line",
+            do=f"{do}; --no-jit tells the line",
         )
     return ProgramError(
         f"a name in UDF {names} is None, and a field of it is read or changed",

@@ -1,4 +1,6 @@
-"""Metrics with formulas that have no value after the first evaluation: of which a run warns."""
+"""Metrics that have no value after the first evaluation: of which a run warns."""
+
+import math
 
 from support.machines.watchers import RecordingSilent
 
@@ -7,7 +9,7 @@ from tux.arrays.networks import from_arrays
 from tux.options.options import RunOptions
 from tux.program.sources import find
 from tux.runs.session import run
-from tux.stages import Exchange
+from tux.stages import Exchange, GlobalSync
 
 
 def test_a_metric_that_nothing_adds_to_is_told(tmp_path):
@@ -54,3 +56,35 @@ def test_a_metric_of_held_out_edges_alone_is_not_missed_without_them():
     ratings = from_arrays([1], [2], ends=("user", "item"), value=[3.0])
     run(Judging(), ratings, options=RunOptions(jit=False), watch=watch)
     assert not [each for each in watch.warnings if "test_errors" in each]
+
+
+def set_all(tau):
+    tau.lost = tau.none / tau.none if tau.none else float("inf") - float("inf")
+    tau.meant = tau.n / tau.none if tau.none else math.nan
+    if tau.none:
+        tau.seldom = 1.0
+
+
+def count(user, tau):
+    tau.n += 1
+
+
+class LosingMetrics(Program):
+    epochs = 1
+    user = item = Vertex()
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(
+        n=total(), none=total(), lost=metric(), meant=metric(), seldom=metric(), never=metric()
+    )
+
+    def stages(self):
+        return [Exchange(count), GlobalSync(set_all)]
+
+
+def test_a_metric_without_formula_is_told_if_it_is_nan_or_never_set():
+    watch = RecordingSilent()
+    ratings = from_arrays([1], [2], ends=("user", "item"), value=[3.0])
+    run(LosingMetrics(), ratings, options=RunOptions(jit=False), watch=watch)
+    lost, never = [each for each in watch.warnings if "no value" in each]
+    assert lost.startswith("lost has no value") and "`set_all` sets it to NaN, at" in lost
+    assert never.startswith("never has no value") and "no GlobalSync(f) sets it" in never

@@ -340,6 +340,9 @@ def test_a_function_that_is_not_right_in_shares_is_found(monkeypatch, capsys):
     monkeypatch.setattr("tux.runs.verify.verify", lambda *arguments: found)
     with pytest.raises(ProgramError, match="depends on the shares in which") as caught:
         print_verification(CrownsUsers(), None, None, SEED)
-    assert "additive=True" in caught.value.do and "test_verify.py" in caught.value.where
+    assert (
+        "leave shares out, and additive=True" in caught.value.do
+        and "test_verify.py" in caught.value.where
+    )
     out = capsys.readouterr().out
     assert "in shares" in out and "on 1 worker (edges in shares)" in out

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -229,3 +230,28 @@ def take_all(tau):
 def test_chosen_functions_follow_the_rules_of_functions_on_rows(curve, code):
     with pytest.raises(ProgramError, match=message(code)):
         Training(start(DrawingChoices(curve=curve), EDGES, jit=False))
+
+
+def looks_up(tau, p):
+    tau.last = {"root": 1.0}[p.curve]
+
+
+def compares(tau, p):
+    tau.last = 1.0 if p.curve == "root" else 2.0
+
+
+@pytest.mark.parametrize(
+    ("f", "what", "do"),
+    [
+        (looks_up, "UDF looks_up has raised KeyError: a function is no key", "p.NAME of a param"),
+        (compares, "`compares` compares p.curve with the text 'root'", r"call p.curve\(\.\.\.\)"),
+    ],
+)
+def test_the_name_of_a_choice_is_not_in_p(f, what, do):
+    class Naming(Choosing):
+        def stages(self):
+            return [Exchange(add), GlobalSync(f), Apply("item", take)]
+
+    with pytest.raises(ProgramError, match=what) as error:
+        train_team(Naming(), EDGES, 1, jit=False, k=1)
+    assert re.match(do, error.value.do) and "test_choices.py:" in error.value.where

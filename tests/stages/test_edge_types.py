@@ -348,3 +348,16 @@ def test_whole_edges_of_the_first_of_several_types():
     data = friend.join({"bought": bought})
     team = train_team(WholeSources(), data, 1, k=2, by="source")
     np.testing.assert_array_equal(team.gather("user", "total"), [2, 1, 1, 3, 0])
+
+
+class TwoKinds(Program):
+    user, page = Vertex(f=shared("f8")), Vertex(f=shared("f8"))
+    friend = Edge("user", "user")
+    cites = Edge("page", "page")
+
+
+def test_a_foreach_over_src_of_several_types_is_refused():
+    with pytest.raises(ProgramError, match="`src` is an end of edges of several types") as error:
+        ForEach("src", spread).seen_by(TwoKinds())
+    assert error.value.do == "name the type of the vertices: user, page"
+    assert ForEach("page", spread).seen_by(TwoKinds()).edge_name == "cites"

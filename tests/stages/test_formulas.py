@@ -89,6 +89,7 @@ PLACES = {
     "bare": lambda: [Exchange(add), GlobalSync()],
     "in blocks": lambda: [MiniBatch(Exchange(add), blocks=1), GlobalSync()],
     "in a mini-batch": lambda: [MiniBatch(Exchange(add), GlobalSync(), blocks=1)],
+    "in each block": lambda: [MiniBatch(Exchange(add), GlobalSync(), blocks=2)],
     "repeated": lambda: [Repeat(Exchange(add), GlobalSync(), times=2)],
     "until": lambda: [Repeat(Exchange(add), GlobalSync(), until=is_enough)],
 }

@@ -72,7 +72,12 @@ TOTAL = "gather it in a total, which a GlobalSync adds to the field"
 @pytest.mark.parametrize(
     ("udf", "program", "do"),
     [
-        (spread, TwoTypesAdvice, "change it in an Exchange for each edge, or add shares=8"),
+        (
+            spread,
+            TwoTypesAdvice,
+            "change it in an Exchange for each edge, or, if what it does with some of "
+            "the edges adds up, add shares=8",
+        ),
         (scatter, OneTypeAdvice, "change it in an Exchange for each edge"),
         (same, OneTypeAdvice, DELTA),
         (pass_on, OneTypeAdvice, DELTA),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tux import Edge, Program, Vertex, delta, mirror, shared, value
-from tux.stages import Apply, Exchange, MiniBatch
+from tux import Context, Edge, Program, Vertex, delta, mirror, shared, value
+from tux.stages import Apply, Exchange, ForEach, MiniBatch
 from tux.stages.analysis.suspects import order_dependent_fields, suspects
 
 
@@ -102,3 +102,16 @@ def test_fields_that_are_added_to_alone_are_not_changed_in_place():
         == ["page.seen"]
         == order_dependent_fields(MeanCounts())
     )
+
+
+def follow(page, tau):
+    tau.bias += 0.1 * (page.x - tau.bias)
+
+
+class FollowedPages(SuspectPages):
+    tau = Context(bias=shared("f8"), count=shared("i8"))
+    exchanges = (ForEach("page", follow, once=True),)
+
+
+def test_shared_fields_of_the_context_depend_on_the_order_too():
+    assert order_dependent_fields(FollowedPages()) == ["tau.bias"]

@@ -120,8 +120,8 @@ def _error(program: Program, report: Verified, worst: Difference) -> ProgramErro
     what = f"{worst.field} depends on {_cause(worst)}"
     if worst.setting.shares:
         do = (
-            "the function does not do with all shares what it does with all edges: "
-            "write additive=True"
+            "what a function does with shares of the edges does not add up to what it does with "
+            "all: leave shares out, and additive=True"
         )
         return ProgramError(what, where=place(type(program)), do=do)
     if report.suspects:

@@ -182,7 +182,7 @@ def _advice(program: Program, field: Field, bad: float) -> str:
     for name in ("learning_rate", "step"):
         if name in program.params:
             flag = name.replace("_", "-")
-            return f"the step is too large for these data: try a smaller --{flag}"
+            return f"perhaps the step is too large: try a smaller --{flag}; --check finds the line"
     if bad != bad:
         return "look for 0/0, inf - inf, or a root or logarithm below 0; --check tells the line"
     meant = f'; if it is meant, declare {field.kind}("{field.dtype.str[1:]}", finite=False)'

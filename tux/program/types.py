@@ -200,7 +200,8 @@ class Context(Fields):
                 raise ProgramError(
                     f"context field {name} cannot be combined by '{field.combine}': workers have "
                     "no edges to it",
-                    do="use a sum",
+                    do="leave combine out: changes are added up; in a MiniBatch, GlobalSync() adds "
+                    "up those of each block",
                 )
         self.fields = {**fields}
         for name, field in fields.items():

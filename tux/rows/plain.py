@@ -55,7 +55,7 @@ class PlainRow:
         if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(
                 f"{self._spec.table}.{name} has several entries: assign to "
-                f"{self._spec.table}.{name}[k]"
+                f"{self._spec.table}.{name}[k], or {self._spec.table}.{name}[:]"
             )
         try:
             array[self._index] = value

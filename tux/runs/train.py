@@ -28,6 +28,7 @@ from tux.runs.finish import (
     save_model,
 )
 from tux.runs.full_disk import write_patiently
+from tux.stages.analysis.lost_metrics import lost_metrics
 from tux.stages.program_stages import held_out_formulas
 
 
@@ -156,9 +157,12 @@ def _no_value_warning(program: Program) -> str:
 
 
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
-    """Warn of metrics with formulas that have no value after the first evaluation."""
+    """Warn of metrics that have no value after the first evaluation though they should."""
     worker, watch = run.training.worker, run.watch
     cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
+    for sentence in lost_metrics(worker.program, cluster, record):
+        if not sentence.startswith(f"{worker.program.monitor} "):  # of that another warning tells
+            watch.warn(sentence)
     held_out = held_out_formulas(worker.program, cluster)
     for name, field in worker.program.context.fields.items():
         if not (isinstance(field, Computed) and field.reported and field.formula.text):

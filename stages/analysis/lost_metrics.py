@@ -1,0 +1,88 @@
+"""Metrics without formulas that have no value after an evaluation though the program means them to
+have one: `tux run` warns of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tux.program.computed import Computed
+from tux.program.program import Program, stages_of
+from tux.program.stage import Cluster, Stage
+from tux.stages.analysis.calls import CHANGES, meanings_of, shape_of
+from tux.stages.analysis.effects import effects
+from tux.stages.analysis.udf_source import definition
+from tux.stages.globalsync import GlobalSync
+
+
+def lost_metrics(program: Program, cluster: Cluster, record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each metric without formula that is not in the `record` of an epoch on
+    `cluster` though no function sets it, also with held-out data; or though a function sets it
+    under no condition, and no NaN is written out there.
+    """
+    functions = _functions(program, cluster._replace(has_test=True))
+    running = _functions(program, cluster)
+    shapes = {"tau": shape_of(program, program.context.fields)}
+    found = [effects(f, shapes, meanings_of(program)) for f in functions]
+    for name, field in program.context.fields.items():
+        if name in record or not field.reported or isinstance(field, Computed):
+            continue
+        if not any(each.of("tau", name).keys() & CHANGES for each in found):
+            yield f"{name} has no value after the first evaluation: no GlobalSync(f) sets it"
+            continue
+        lines = {f: _assignments(f).get(name, -1) for f in functions if f in running}
+        if 0 not in lines.values() and (sure := [f for f, line in lines.items() if line > 0]):
+            place = f"{sure[0].__code__.co_filename}:{lines[sure[0]]}"
+            yield (
+                f"{name} has no value after the first evaluation: `{sure[0].__name__}` sets it to "
+                f"NaN, at {place}"
+            )
+
+
+def _functions(program: Program, cluster: Cluster) -> list[types.FunctionType]:
+    """Return the functions of each GlobalSync of an epoch and its evaluation, and those that end a
+    Repeat.
+    """
+    out = list[types.FunctionType]()
+
+    def add(stages: Any) -> None:
+        for stage in stages:
+            out.extend(f for f in _plain_functions(stage) if isinstance(f, types.FunctionType))
+            add(stage.inside)
+
+    for method in ("stages", "evaluate"):
+        add(stages_of(program, method, cluster))
+    return out
+
+
+def _plain_functions(stage: Stage) -> tuple[Any, ...]:
+    return (stage.f,) if isinstance(stage, GlobalSync) else (getattr(stage, "until", None),)
+
+
+def _assignments(f: types.FunctionType) -> dict[str, int]:
+    """Return the fields of `tau` that each call of `f` sets, with the line; 0 where some line sets
+    it to NaN that is written out.
+    """
+    out = dict[str, int]()
+    tree = definition(f.__code__)
+    returned = False
+    for line in tree.body if tree is not None else ():
+        nodes = [*ast.walk(line)]
+        returned = returned or any(isinstance(node, ast.Return) for node in nodes)
+        writes_nan = any("nan" in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in nodes)
+        sure = isinstance(line, ast.Assign | ast.AnnAssign | ast.AugAssign) and not returned
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and _is_stored(node):
+                if writes_nan or out.get(node.attr) == 0:
+                    out[node.attr] = 0
+                elif sure:
+                    out[node.attr] = line.lineno
+    return out
+
+
+def _is_stored(node: ast.Attribute) -> bool:
+    is_tau = isinstance(node.value, ast.Name) and node.value.id == "tau"
+    return is_tau and isinstance(node.ctx, ast.Store)
