@@ -10,13 +10,14 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.base.text import did_you_mean
 from tux.engine.partition import Partition
-from tux.program.base_program import AnyProgram, BaseProgram, along
+from tux.program.base_program import AnyProgram, BaseProgram, along, first_edge
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.analysis.edge_rules import refuse_equal_draws, refuse_remote_edges
 from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_racing, plan_tiles, plan_vertices
+from tux.stages.analysis.promises import check_promises, check_shares
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.blocks.exchange_step import ExchangeStep, FrontierStep
 from tux.stages.blocks.walk import Walk
@@ -115,8 +116,8 @@ class Exchange(CallingStage):
             raise ProgramError(
                 f"{self.label}: `over` is no text", do='e.g. Exchange(f, over="src")'
             )
-        self._check_shares()
-        self.check_promises()
+        check_shares(self)
+        check_promises(self)
 
     def seen_by(self, program: AnyProgram) -> AnyProgram:
         """Return the program along the type of the edges that are visited. Raise ProgramError where
@@ -128,7 +129,8 @@ class Exchange(CallingStage):
                 f"{self.label}: {type(program).__name__} has no edge type {self.edge!r}",
                 do=f"{did_you_mean(self.edge, types)}edge types: {', '.join(types)}",
             )
-        seen = along(program, self.edge or types[0])
+        first = first_edge(program)
+        seen = along(program, self.edge or first)
         asked = parameters(self.f, self.label) if self.f else []
         if other := [name for name in asked if name in types and name != seen.edge_name]:
             raise ProgramError(
@@ -136,59 +138,12 @@ class Exchange(CallingStage):
                 f"the parameter {other[0]}, another edge type",
                 do=f'write Exchange({udf_names(self.f)}, edge="{other[0]}")',
             )
-        if self.held_out and self.edge not in ("", types[0]):
+        if self.held_out and seen.edge_name != first:
             raise ProgramError(
-                f"{self.label} visits held-out edges, which are of the type {types[0]} alone",
-                do=f"leave held_out or edge out, or declare {self.edge} before {types[0]}",
+                f"{self.label} visits held-out edges, which are of the type {first} alone",
+                do=f"leave held_out or edge out, or declare {self.edge} before {first}",
             )
         return seen
-
-    def _check_shares(self) -> None:
-        """Raise ProgramError for a number of `shares` that this Exchange cannot have."""
-        shares = self.shares
-        number = isinstance(shares, int | np.integer) and not isinstance(shares, bool)
-        if not number or (shares < 2 and shares != 0):
-            raise ProgramError(
-                f"{self.label} has shares={shares!r}",
-                do="write a whole number from 2: the most shares of a vertex's edges, as in "
-                "shares=8",
-            )
-        if shares and (self.enter or self.leave or not self._per_vertex):
-            raise ProgramError(
-                f"{self.label} has shares={shares}, and only a function with `edges`, without "
-                "enter and leave, is called for shares of a vertex's edges",
-                do="write additive=True, which is for several workers",
-            )
-
-    def check_promises(self) -> None:
-        """Raise ProgramError for values of `additive`, `stale_context` and `cut` that this stage
-        cannot have.
-        """
-        for name in ("additive", "stale_context", "racing"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise ProgramError(
-                    f"{self.label} has {name}={value!r}", do=f"write {name}=True, or leave it out"
-                )
-        if not isinstance(self.active, str) or (self.active and (self.held_out or self.shares)):
-            raise ProgramError(
-                f"{self.label} has active={self.active!r}{' and held_out' * self.held_out}"
-                f"{f' and shares={self.shares}' if self.shares else ''}",
-                do='name a value of dtype b1 of the vertices, as in active="changed", in an '
-                "Exchange on training edges without shares",
-            )
-        if self.cut is not None and (not isinstance(self.cut, bool) or self.held_out):
-            raise ProgramError(
-                f"{self.label} has cut={self.cut!r}{' and held_out' * self.held_out}",
-                do="write cut=False or cut=True in an Exchange on training edges, or leave it out",
-            )
-        for name, unset in (("cut", None), ("stale_context", False)):
-            value = getattr(self, name)
-            if self.by_tile and value is not unset:
-                raise ProgramError(
-                    f"{self.label} has {name}={value}, and is called for each edge",
-                    do=f"leave {name} out: it is for functions that are called for each vertex",
-                )
 
     def role(self, program: BaseProgram) -> str:
         """Return the enumerated end's name in UDFs; raise ProgramError where `over` names no
@@ -199,14 +154,15 @@ class Exchange(CallingStage):
         if names_role(program, self.over, self.label):
             return self.over
         on_vertex = [udf for udf in (self.enter, self.leave) if udf]
-        on_vertex += [self.f] if self.f and self._per_vertex else []
+        on_vertex += [self.f] if self.f and self.per_vertex else []
         asked = [
             name for udf in on_vertex for name in parameters(udf, self.label) if name in edge.roles
         ]
         return asked[0] if asked else edge.roles[0]
 
     @property
-    def _per_vertex(self) -> bool:
+    def per_vertex(self) -> bool:
+        """True if the UDF is called for each vertex, with its edges."""
         return self.f is not None and "edges" in parameters(self.f, self.label)
 
     @property
@@ -214,7 +170,7 @@ class Exchange(CallingStage):
         """True if the edges of a block can be walked share by share of the other end: if the UDF is
         called per edge, in any order.
         """
-        by_vertex = self._per_vertex or self.enter or self.leave or self.active
+        by_vertex = self.per_vertex or self.enter or self.leave or self.active
         return self.f is not None and not by_vertex
 
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
@@ -246,7 +202,7 @@ class Exchange(CallingStage):
             return
         if not self.held_out:
             refuse_remote_edges(program, self.label)
-        if not self._per_vertex:
+        if not self.per_vertex:
             refuse_equal_draws(program, self.f, self.label)
 
     def _step(self, partition: Partition, batch: Batch | None) -> ExchangeStep:
@@ -347,7 +303,7 @@ class Exchange(CallingStage):
     def _visit_lines(self, loops: EdgeLoops) -> list[str]:
         """Return the lines that visit rows lo..hi."""
         assert self.f is not None
-        if self._per_vertex:
+        if self.per_vertex:
             return loops.per_vertex(self.f)
         return loops.by_vertex(self.f, self.enter, self.leave)
 
@@ -386,7 +342,7 @@ class Exchange(CallingStage):
             for udf in (self.enter, self.leave)
             if udf is not None
         ]
-        if not self._per_vertex:
+        if not self.per_vertex:
             return [Call(self.f, program, "Exchange", on_edge(program), types), *calls]
         other = next(end for end in edge.roles if end != role)
         shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}

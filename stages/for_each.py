@@ -8,6 +8,7 @@ from tux.base.errors import ProgramError
 from tux.program.base_program import AnyProgram, BaseProgram, along_end
 from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.former_words import refuse_former_words
+from tux.stages.analysis.promises import check_promises
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import Udf, parameters, udf_names
@@ -56,7 +57,7 @@ class ForEach(Exchange):
                 f"{self.label} has once=True and held_out=True",
                 do="leave one of them out: held-out edges have vertices that are no masters",
             )
-        self.check_promises()
+        check_promises(self)
 
     def seen_by(self, program: AnyProgram) -> AnyProgram:
         """Return the program along an edge type that ends at the visited vertices: its own, or

@@ -9,6 +9,7 @@ from copy import copy
 from typing import NamedTuple
 
 from tux.base.errors import ProgramError
+from tux.program.base_program import first_edge
 from tux.program.computed import Computed, Gather, in_order
 from tux.program.naming import place_of_member
 from tux.program.program import STAGED, Program, returned_stages, stages_of
@@ -229,7 +230,7 @@ def _first_role(program: Program, stages: Sequence[Stage], role: str = "") -> st
 
 def _is_of_first(stage: Exchange, program: Program) -> bool:
     """Return whether a stage visits edges of the program's first type."""
-    return stage.seen_by(program).edge_name == next(iter(program.edge_types))
+    return stage.seen_by(program).edge_name == first_edge(program)
 
 
 def _place_formulas(

@@ -13,7 +13,7 @@ from textwrap import indent
 from typing import Any
 
 from tux.base.text import one_line
-from tux.program.base_program import along
+from tux.program.base_program import along, first_edge
 from tux.program.combining import PAIRED
 from tux.program.computed import Computed, Reduction
 from tux.program.fields import ID, Field, by_entry
@@ -166,7 +166,7 @@ def _declare_edges(made: _Module, program: Program, rows: Mapping[str, str]) -> 
     first begin with the type's name.
     """
     for name in program.edge_types:
-        edge, is_first = along(program, name).edge, name == program.edge_name
+        edge, is_first = along(program, name).edge, name == first_edge(program)
         fields = _fields(edge.fields, program)
         row = made.declare(name, f"An edge of type {name}.", fields, names=name)
         first, about = "" if is_first else f"{name}_", "The edges"

@@ -35,7 +35,7 @@ def test_a_minibatch_must_synchronise_the_context_that_it_changes_in_place(stage
     with pytest.raises(ProgramError, match="tau.bias, a shared field, in a MiniBatch") as error:
         MiniBatch(*stages, **size).check_replicas(Drifting())
     assert error.value.do == "add GlobalSync() to the MiniBatch"
-    assert "test_replica_rules.py:" in error.value.where
+    assert "test_context_drift.py:" in error.value.where
 
 
 @pytest.mark.parametrize(

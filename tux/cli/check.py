@@ -66,7 +66,7 @@ def _edge_type(path: str, program: Program) -> tuple[str, Program]:
     UsageError for a file alone where a program has several.
     """
     from tux.inputs.by_type import split_by_type
-    from tux.program.base_program import with_one_type
+    from tux.program.base_program import first_edge, with_one_type
 
     if len(program.edge_types) < 2:
         return path, program
@@ -74,7 +74,7 @@ def _edge_type(path: str, program: Program) -> tuple[str, Program]:
         return file, with_one_type(program, name)
     raise UsageError(
         f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}",
-        do=f"say of which one the file is: {next(iter(program.edge_types))}={path}",
+        do=f"say of which one the file is: {first_edge(program)}={path}",
     )
 
 

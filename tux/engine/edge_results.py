@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.messages.edge_rows import EdgeRows
 from tux.messages.message import Kind, Message
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import BaseProgram, first_edge
 from tux.program.fields import Field
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def own_edge_rows(worker: Worker) -> dict[str, EdgeRows]:
     """Return this worker's edges with results, by type."""
     graph, out = worker.graph, {}
     for name, kept in kept_edge_fields(worker.program).items():
-        edges = graph.edges if name == worker.program.edge_name else graph.others[name]
+        edges = graph.edges if name == first_edge(worker.program) else graph.others[name]
         first, second = (graph.vertices[kind].order for kind in edges.declared.ends)
         src, dst = first[edges.src].astype(np.int32), second[edges.dst].astype(np.int32)
         out[name] = EdgeRows(src, dst, {f: edges.fields[f] for f in kept})

@@ -13,7 +13,7 @@ from tux.arrays.integers import distinct_integers
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
 from tux.io.source.input_files import Source
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import BaseProgram, first_edge
 
 Data = Any
 
@@ -121,7 +121,7 @@ def held_out_data(program: BaseProgram, test: Data) -> Data:
     """
     if not isinstance(test, dict):
         return test
-    first = next(iter(program.edge_types))
+    first = first_edge(program)
     if others := [name for name in test if name != first]:
         raise UsageError(
             f"held-out edges are given for {others[0]}: only edges of {first}, the first edge type "

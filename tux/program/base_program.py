@@ -74,6 +74,13 @@ def along(program: AnyProgram, name: str) -> AnyProgram:
     return seen
 
 
+def first_edge(program: BaseProgram) -> str:
+    """Return the name of the edge type that is declared first; "" without any. The files of a run,
+    held-out edges and predictions are of this type.
+    """
+    return next(iter(program.edge_types), "")
+
+
 def with_one_type(program: AnyProgram, name: str) -> AnyProgram:
     """Return the program as if `name` were its only edge type."""
     seen = copy.copy(along(program, name))
