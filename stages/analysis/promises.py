@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from tux.base.errors import ProgramError
 
-if TYPE_CHECKING:
-    from tux.stages.exchange import Exchange
+
+class Promises(Protocol):
+    """What an Exchange or a ForEach is given, and how its UDF is called."""
+
+    label: str
+    enter: Any
+    leave: Any
+    held_out: bool
+    shares: int
+    active: str
+    cut: bool | None
+
+    @property
+    def per_vertex(self) -> bool:
+        """True if the UDF is called for each vertex, with its edges."""
+
+    @property
+    def by_tile(self) -> bool:
+        """True if it is called for each edge, in any order."""
 
 
-def check_shares(stage: Exchange) -> None:
+def check_shares(stage: Promises) -> None:
     """Raise ProgramError for a number of `shares` that an Exchange cannot have."""
     shares = stage.shares
     number = isinstance(shares, int | np.integer) and not isinstance(shares, bool)
@@ -29,7 +46,7 @@ def check_shares(stage: Exchange) -> None:
         )
 
 
-def check_promises(stage: Exchange) -> None:
+def check_promises(stage: Promises) -> None:
     """Raise ProgramError for values of `additive`, `cut` and the like that a stage cannot have."""
     for name in ("additive", "stale_context", "racing"):
         value = getattr(stage, name)

@@ -158,7 +158,7 @@ def swapped_notes(program: BaseProgram, edges: EdgeData) -> Iterator[str]:
     """Yield a line for each column of the data of an edge type that was taken for one of its
     fields, and is called as a field of another edge type.
     """
-    first = next(iter(program.edge_types))
+    first = first_edge(program)
     for name, each in {first: edges, **edges.others}.items():
         own = program.edge_types[name].columns
         for field, column in each.columns.items():
