@@ -10,7 +10,7 @@ from tux.base.errors import ProgramError
 
 
 class Promises(Protocol):
-    """What an Exchange or a ForEach is given, and how its UDF is called."""
+    """The parameters of an Exchange or a ForEach, and how its UDF is called."""
 
     label: str
     enter: Any
