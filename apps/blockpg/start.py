@@ -11,8 +11,8 @@ BLOCKS = 64  # of features in a pass, with several workers
 
 
 def crowding(p):
-    """Return how much a step is damped for each other feature of a sample that moves: features step
-    at once in blocks of workers that are up to some clocks apart.
+    """Return how much a step is damped for each other feature of a sample that moves, where those
+    of a block step at once, on workers that are up to `p.slack` clocks apart.
     """
     return CROWD * (p.slack + 1) / (p.blocks or BLOCKS)
 
@@ -27,7 +27,7 @@ def begin(tau, p):
 
 
 def begin_together(tau, p):
-    """Do the same where features step at once."""
+    """Begin a run in which features step at once, by damped steps."""
     begin(tau, p)
     tau.crowd = crowding(p)
 
