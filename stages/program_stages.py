@@ -79,15 +79,16 @@ def complete_pass(
     return completed, before
 
 
-def held_out_formulas(program: Program, cluster: Cluster) -> set[str]:
-    """Return the numbers with formulas that only a run with held-out data computes; none if one on
-    `cluster` has such data.
+def needs_held_out(program: Program, cluster: Cluster, name: str) -> bool:
+    """Return whether a number with a formula is computed only in runs with held-out data, and one
+    on `cluster` has none.
     """
     if cluster.has_test:
-        return set()
-    judging = {*_numbers(program, judging=True)}
+        return False
+    if name in _numbers(program, judging=True):
+        return True
     held = cluster._replace(has_test=True)
-    return judging | _computed_in(program, held) - _computed_in(program, cluster)
+    return name in _computed_in(program, held) - _computed_in(program, cluster)
 
 
 def _computed_in(program: Program, cluster: Cluster) -> set[str]:

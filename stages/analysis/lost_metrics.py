@@ -1,12 +1,12 @@
-"""Metrics without formulas that have no value after an evaluation though the program means them to
-have one: `tux run` warns of them.
+"""Metrics that have no value after an evaluation though the program means them to have one: `tux
+run` warns of them.
 """
 
 from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tux.program.computed import Computed
@@ -16,20 +16,45 @@ from tux.stages.analysis.calls import CHANGES, meanings_of, shape_of
 from tux.stages.analysis.effects import effects
 from tux.stages.analysis.udf_source import definition
 from tux.stages.globalsync import GlobalSync
+from tux.stages.program_stages import needs_held_out
 
 
 def lost_metrics(program: Program, cluster: Cluster, record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each metric without formula that is not in the `record` of an epoch on
-    `cluster` though no function sets it, also with held-out data; or though a function sets it
-    under no condition, and no NaN is written out there.
+    """Yield a sentence for each metric that is not in the `record` of an epoch on `cluster` though
+    it should be; the one that the program monitors is passed over.
+
+    A metric with a formula should be there unless only held-out data give it. One without should be
+    if no function sets it, also with held-out data; or if a function sets it under no condition,
+    and no NaN is written out there.
     """
+    fields = program.context.fields
+    lost = [
+        name
+        for name, field in fields.items()
+        if field.reported and name not in record and name != program.monitor
+    ]
+    if plain := [name for name in lost if not isinstance(fields[name], Computed)]:
+        yield from _lost_without_formula(program, cluster, plain)
+    for name in lost:
+        field = fields[name]
+        if not isinstance(field, Computed) or not field.formula.text:
+            continue
+        if not needs_held_out(program, cluster, name):
+            yield (
+                f"{name} has no value after the first evaluation: it is NaN, or no function adds "
+                f"to what its formula needs, {', '.join(field.formula.names)}"
+            )
+
+
+def _lost_without_formula(
+    program: Program, cluster: Cluster, names: Sequence[str]
+) -> Iterator[str]:
+    """Yield the sentences about metrics without formulas, those of these names."""
     functions = _functions(program, cluster._replace(has_test=True))
     running = _functions(program, cluster)
     shapes = {"tau": shape_of(program, program.context.fields)}
     found = [effects(f, shapes, meanings_of(program)) for f in functions]
-    for name, field in program.context.fields.items():
-        if name in record or not field.reported or isinstance(field, Computed):
-            continue
+    for name in names:
         if not any(each.of("tau", name).keys() & CHANGES for each in found):
             yield f"{name} has no value after the first evaluation: no GlobalSync(f) sets it"
             continue

@@ -12,7 +12,6 @@ from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
-from tux.program.computed import Computed
 from tux.program.program import Program
 from tux.program.report import Tables
 from tux.program.stage import Cluster
@@ -29,7 +28,6 @@ from tux.runs.finish import (
 )
 from tux.runs.full_disk import write_patiently
 from tux.stages.analysis.lost_metrics import lost_metrics
-from tux.stages.program_stages import held_out_formulas
 
 
 def train_and_finish(run: RunContext) -> Tables:
@@ -103,7 +101,7 @@ def _train(run: RunContext) -> None:
     When workers are started again (`tux.runs.recovery`), the records become fewer meanwhile.
     """
     options, folder, watch, records = run.options, run.folder, run.watch, run.records
-    program, most = run.training.worker.program, run.plan.epochs
+    most = run.plan.epochs
     first = min(options.every, most)  # the epoch that is evaluated first
     furthest = len(records)
     watch.phase(f"epoch {len(records) + 1}")
@@ -121,9 +119,6 @@ def _train(run: RunContext) -> None:
                     watch.say(advice)
                 if furthest == first:
                     _warn_of_lost_metrics(run, record)
-                judged = options.patience or run.keep_best
-                if judged and furthest == first and program.monitor not in record:
-                    watch.warn(_no_value_warning(program))
             done = len(records)
             watch.phase(f"epoch {done + 1}" if done < most else "end of training")
     except KeyboardInterrupt:
@@ -158,18 +153,9 @@ def _no_value_warning(program: Program) -> str:
 
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
     """Warn of metrics that have no value after the first evaluation though they should."""
-    worker, watch = run.training.worker, run.watch
+    worker, program = run.training.worker, run.training.worker.program
     cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
-    for sentence in lost_metrics(worker.program, cluster, record):
-        if not sentence.startswith(f"{worker.program.monitor} "):  # of that another warning tells
-            watch.warn(sentence)
-    held_out = held_out_formulas(worker.program, cluster)
-    for name, field in worker.program.context.fields.items():
-        if not (isinstance(field, Computed) and field.reported and field.formula.text):
-            continue
-        if name not in record and name not in held_out and name != worker.program.monitor:
-            needed = ", ".join(field.formula.names)
-            watch.warn(
-                f"{name} has no value after the first evaluation: it is NaN, or no function adds "
-                f"to what its formula needs, {needed}"
-            )
+    for sentence in lost_metrics(program, cluster, record):
+        run.watch.warn(sentence)
+    if (run.options.patience or run.keep_best) and program.monitor not in record:
+        run.watch.warn(_no_value_warning(program))
