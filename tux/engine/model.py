@@ -71,7 +71,7 @@ class ModelReceiver:
         worker.received_lists.clear()
         self._names = [*worker.program.vertices, "tau"]
         self._tables = [worker.tables[name] for name in self._names]
-        self._sizes = [len(each.row_of) for each in worker.graph.vertices.values()]
+        self._sizes = [len(each.ids) for each in worker.graph.vertices.values()]
         self._received = [np.zeros(n, bool) for n in self._sizes]  # by dense index
         self._over: set[int] = set()  # workers that have sent their last message
         self._edges = EdgeReceiver(worker, len(self._names))

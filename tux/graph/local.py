@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from tux.base.errors import DataError
 from tux.base.text import plural_noun
 from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
 from tux.graph.orders import seeded_order
-from tux.graph.parts import Part, TypePart, remove_rows
+from tux.graph.parts import Part, TypePart, local_rows, remove_rows
 from tux.graph.sorting import count_keys
 from tux.graph.topologies import topology_of
 from tux.graph.topology import Topology
@@ -24,15 +25,13 @@ from tux.program.base_program import BaseProgram, along
 class LocalVertices:
     """The rows of one vertex type, in a seeded order; a vertex's dense index is its place in `ids`.
 
-    `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first
-    `n_train` rows are vertices of the training graph; those after them occur in held-out edges
-    only.
+    `order` (n,): dense index of each row. The first `n_train` rows are vertices of the training
+    graph; those after them occur in held-out edges only.
     """
 
     name: str
     ids: Ids
     order: np.ndarray
-    row_of: np.ndarray
     n_train: int
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
     # fields of the data by name, of each vertex by dense index
@@ -53,17 +52,20 @@ class LocalVertices:
             seed, side, n_train, together if together is None else together[:n_train]
         )
         order = np.concatenate([first, np.arange(n_train, len(ids))])
-        row_of = np.empty(len(ids), np.int32)
-        row_of[order] = np.arange(len(ids), dtype=np.int32)
-        return LocalVertices(name, ids, order, row_of, n_train, data=data or {})
+        return LocalVertices(name, ids, order, n_train, data=data or {})
 
     @staticmethod
     def local(part: TypePart) -> LocalVertices:
-        """Select the rows that one of several workers holds; `row_of` is -1 for other vertices."""
+        """Select the rows that one of several workers holds."""
         order = part.order[part.rows]
-        row_of = np.full(len(part.ids), -1, np.int32)
-        row_of[order] = np.arange(len(order), dtype=np.int32)
-        return LocalVertices(part.name, part.ids, order, row_of, part.n_train, part, part.data)
+        return LocalVertices(part.name, part.ids, order, part.n_train, part, part.data)
+
+    @cached_property
+    def row_of(self) -> np.ndarray:
+        """The row of each dense index (all vertices,) int32; -1 where it is not here. It is made
+        when it is first asked for, which no worker of several does.
+        """
+        return local_rows(self.order, len(self.ids))
 
     @property
     def is_cut(self) -> bool:

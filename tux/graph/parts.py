@@ -313,7 +313,9 @@ def routes_between(rows, home, number, part, k, range_of):  # type: ignore[no-un
 
 
 def local_rows(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the local row of each position (n,) int32; -1 where there is none."""
+    """Return the place in `rows` of each of n numbers, positions or indices, (n,) int32; -1 where
+    it is not there.
+    """
     local = np.full(n, -1, np.int32)
     local[rows] = np.arange(len(rows), dtype=np.int32)
     return local
