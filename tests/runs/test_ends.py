@@ -10,7 +10,7 @@ from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
-from tux.base.errors import DataError, Interrupted
+from tux.base.errors import DataError, Interrupted, TuxError
 from tux.cli.main import main
 from tux.options.options import RunOptions
 from tux.run_folder.folder import RunFolder, read_metrics, read_run
@@ -43,6 +43,17 @@ def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
     assert len(records) == 1
     resume("over")
     assert model("over") == before and read_metrics("over") == records
+
+
+@pytest.mark.parametrize("every", ["3", None])
+def test_a_run_that_was_killed_before_its_checksums_gets_them_later(every):
+    train("over", checkpoint_every=every)
+    sums = Path("over", "B2SUMS")
+    whole = sums.read_bytes()
+    sums.unlink()
+    with pytest.raises(TuxError, match="is over" if every else "so it cannot go on"):
+        resume("over")
+    assert sums.read_bytes() == whole
 
 
 def test_an_interrupt_while_the_model_is_written_does_not_lose_it(monkeypatch):

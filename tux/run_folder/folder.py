@@ -21,7 +21,7 @@ import numpy as np
 from tux.arrays.ragged import Lists
 from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
-from tux.base.errors import DataError
+from tux.base.errors import DataError, DiskError
 from tux.base.text import nearest_word
 from tux.engine.worker import Worker
 from tux.program.report import Tables
@@ -266,6 +266,15 @@ def write_run(folder: Path, run: RunRecord) -> None:
         )
     if run.results is not None:
         seal(folder, _result_files(folder))
+
+
+def seal_results(folder: Path) -> None:
+    """Write the checksums of the files of an ended run, where it was killed just before that. A
+    disk that takes no more is passed over.
+    """
+    if not (folder / SUMS).exists():
+        with suppress(DiskError):
+            seal(folder, _result_files(folder))
 
 
 def _result_files(folder: Path) -> list[str]:

@@ -33,7 +33,7 @@ from tux.options.rules import FILE, TABLES
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
-from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run
+from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run, seal_results
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -190,6 +190,8 @@ def find_stopped_run(
     checkpoint = found.checkpoint
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
+    if whole:
+        seal_results(path)
     if checkpoint is None and whole:
         raise DataError(
             f"the run of {folder} has a model and no checkpoint, so it cannot go on",
