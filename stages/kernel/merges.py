@@ -2,8 +2,8 @@
 rows: the masters combine what replicas have gathered, and a worker what it has set aside of a
 clock.
 
-Numbers are combined as Python's, in double precision, and sums are not reordered, so that compiled
-code and plain Python make the same bits.
+Numbers are combined as Python's, in double precision, and sums are not reordered: compiled code and
+plain Python make the same bits, but for what exp, log and the like round differently.
 """
 
 from __future__ import annotations
@@ -70,7 +70,24 @@ def _compile(partition: Partition, merge: Merge, field: Field, own: np.ndarray) 
         given = np.ascontiguousarray(given).reshape(len(rows), *field.lengths)
         kernel(own, freeze(rows.astype(np.int64, copy=False)), freeze(given))
 
+    _refuse_changed_init(merge, field, merge_rows)
     return merge_rows
+
+
+def _refuse_changed_init(merge: Merge, field: Field, merge_rows: MergeRows) -> None:
+    """Raise ProgramError where a function makes something else of `init` and `init`: what a worker
+    sets aside of a clock has such rows.
+    """
+    none = np.full((1, *field.lengths), field.identity, field.dtype)
+    made = none.copy()
+    merge_rows(made, np.zeros(1, np.int64), none)
+    if not np.array_equal(made, none):
+        raise ProgramError(
+            f"`{merge.__name__}` makes {made[0].tolist()} of two values that are "
+            f"init={field.identity:g}",
+            where=place(merge),
+            do="give an init that it leaves unchanged: f(init, x) and f(x, init) are x",
+        )
 
 
 def _refuse_wrong_return(merge: Any, field: Field) -> None:

@@ -166,6 +166,14 @@ def draws(a, b):
     return a if random.random() < 0.5 else b
 
 
+def add(a, b):
+    return a + b
+
+
+def divides(mine, others):
+    mine[0] /= others[0]
+
+
 def cannot_be_compiled(a, b):
     return a.missing
 
@@ -188,6 +196,8 @@ def ignore(node):
         (delta(combine=returns_nothing, init=0), "`returns_nothing` combines two numbers, and"),
         (delta(3, combine=returns_an_array, init=0), "combines two arrays, and returns something"),
         (delta(combine=draws, init=0), "`draws` uses random.random"),
+        (delta(combine=add, init=1), "`add` makes 2.0 of two values that are init=1"),
+        (delta(3, combine=divides, init=0), "`divides` makes [nan, 0.0, 0.0] of two values"),
         (delta(combine=cannot_be_compiled, init=0), "UDF cannot_be_compiled cannot be compiled"),
     ],
 )
@@ -202,3 +212,22 @@ def test_wrong_functions(field, what):
     with pytest.raises(ProgramError) as error:
         start(Wrong(), EDGES).prepare(Wrong().stages()[1:])
     assert what in error.value.what and "test_combined_deltas.py" in error.value.where
+
+
+def visit(dst, edges):
+    for e in edges:
+        dst.d = max(dst.d, e.src.id)
+
+
+def test_one_loop_of_several_stages_refuses_them_too():
+    class Whole(Program):
+        node = Vertex(d=delta(combine=add, init=1))
+        link = Edge("node", "node", whole="dst")
+
+        def stages(self):
+            return [MiniBatch(Exchange(visit), Apply("node", ignore), over="dst", vertices=7)]
+
+    [batch] = Whole().stages()
+    assert batch.is_fused(Whole(), 1)
+    with pytest.raises(ProgramError, match="`add` makes"):
+        start(Whole(), EDGES).prepare([batch])
