@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from support.machines.team import train_team
 from support.programs.programs import both_later, column, complete, start
+from support.programs.redistributing import move_trainings, of_vertices, train, trainings_of
 
 from tux import Apply, Edge, Exchange, MiniBatch, Program, ProgramError, Vertex, delta, value
 from tux.arrays.edges import EdgeData
+from tux.inputs.load import Inputs
 
 PAIRS = np.random.default_rng(2).integers(0, 30, (2, 300))
 EDGES = EdgeData.of(("node", "node"), *PAIRS, {})
@@ -108,6 +110,27 @@ def test_on_one_worker(make, jit):
 def test_on_several_workers(make, options):
     team = train_team(make(), EDGES, 2, **options)
     check(team.gather("node", "best"), team.gather("node", "sum"), 2)
+
+
+class NeighboursOfLastEpoch(LargestNeighbours):
+    """Gathers what the next epoch takes."""
+
+    by = "random"
+
+    def stages(self):
+        return [Apply("node", keep), Exchange(offer)]
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 2), (2, 1), (2, 3)])
+def test_what_was_not_taken_yet_moves_to_another_number_of_workers(k, n):
+    program, inputs = NeighboursOfLastEpoch(), Inputs(EDGES, None)
+    trainings, cluster = trainings_of(program, inputs, k)
+    train(trainings, cluster, 2)
+    others, cluster = move_trainings(program, inputs, trainings, n)
+    train(others, cluster, 3)
+    workers, fields = [each.worker for each in others], program.vertices["node"].fields
+    best, sums = (of_vertices(workers, "node", name, fields[name]) for name in ("best", "sum"))
+    check({node: np.array(numbers) for node, numbers in best.items()}, sums, 2)
 
 
 def merge_moments(mine, others):
