@@ -72,6 +72,15 @@ class NeighboursInBlocks(LargestNeighbours):
         return [MiniBatch(*super().stages(), over="dst", vertices=7)]
 
 
+class NeighboursOfActive(LargestNeighbours):
+    """Visits the edges of all nodes one by one, as their field says."""
+
+    node = Vertex(**LargestNeighbours.node.fields, active=value("b1", init=1))
+
+    def stages(self):
+        return [Exchange(offer, over="src", active="active"), Apply("node", keep)]
+
+
 def check(best, sums, epochs):
     """Check the results of so many epochs, in the order of the nodes' numbers."""
     for node in range(30):
@@ -97,6 +106,7 @@ def test_on_one_worker(make, jit):
         (LargestNeighbours, {"k": 2, "by": "random"}),
         (LargestNeighbours, {"k": 3, "by": "ne", "jit": False, "check": True}),
         (NeighboursInBlocks, {"k": 2, "by": "random", "slack": 2, "jit": False}),
+        (NeighboursOfActive, {"k": 2, "by": "random", "jit": False}),
         pytest.param(
             LargestNeighbours, {"k": 3, "by": "random", "check": True}, marks=pytest.mark.slow
         ),
