@@ -20,6 +20,7 @@ from tux.stages.analysis.calls import Call, on_vertex, shape_of
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.kernel.bind import Udf, parameters, udf_names
+from tux.stages.kernel.merges import compile_merges
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.tickets import Items, even_items
@@ -94,6 +95,8 @@ class Apply(CallingStage):
         rows = row_set(partition, self.over, batch, by_block=by_block)
         again = self.all and batch is not None and batch.has_several_blocks
         kernel = self._compile(partition, rows, at_home=cut) if self.f is not None else None
+        if self.gather:
+            compile_merges(partition, self.over)
         if not remote:
             return LocalApply(self, partition, rows, kernel, again=again)
         return ApplySync(

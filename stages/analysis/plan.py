@@ -349,12 +349,28 @@ def plan_racing(
         raise ProgramError(
             f"{calls[0].place} has racing=True, and {lost}", do=do or "leave racing out"
         )
+    _refuse_racing_merges(program, calls)
     if racing:
         lanes, refreshes = ordered.lanes or LANES, ordered.refreshes
         return ThreadPlan("racing", lanes=lanes, refreshes=refreshes, claims=ordered.claims)
     if ordered.threads:
         return ordered
     return replace(ordered, why=f"{ordered.why}: --racing lets all threads run it, in no order")
+
+
+def _refuse_racing_merges(program: BaseProgram, calls: Sequence[Call]) -> None:
+    """Raise ProgramError where UDFs that may race change a delta that a function combines: others
+    would see it half changed.
+    """
+    for row, (table, changed) in writes(calls).items():
+        fields = program.vertices[table].fields if table in program.vertices else {}
+        for name, change in changed.items():
+            if name in fields and not isinstance(merge := fields[name].combine, str):
+                raise ProgramError(
+                    f"{calls[0].place} has racing=True, and {change} {row}.{name}, which "
+                    f"`{merge.__name__}` combines",
+                    do="leave racing out",
+                )
 
 
 def plan_lists(program: BaseProgram, call: Call, *, word: bool, racing: bool) -> ThreadPlan:

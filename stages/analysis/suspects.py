@@ -99,7 +99,7 @@ def _sets_delta(program: Program, calls: Iterable[Call]) -> Iterator[Suspect]:
     """
     for call in calls:
         for vertex, name, field, kinds in _effects(program, call, "delta"):
-            if "write" in kinds:
+            if "write" in kinds and isinstance(field.combine, str):
                 yield Suspect(
                     f"`{call.udf.__name__}` sets {vertex}.{name}, a delta, so the last edge on "
                     "each worker decides",

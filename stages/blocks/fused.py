@@ -25,6 +25,7 @@ from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import parameters
 from tux.stages.kernel.compile import InjectedGlobal
 from tux.stages.kernel.gauge import Touched
+from tux.stages.kernel.merges import compile_merges
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import compile_kernel, indent_lines
 from tux.sync.row_sets import TouchedRows, row_set
@@ -219,6 +220,8 @@ class FusedBlocks(Step):
             loops, along = stage.loops(partition, self.walks[-1], plan, prefix)
             return loops.scope, along, loops.varying
         scope = Scope(partition, stage.access, stage.label, plan, prefix=prefix)
+        if stage.gather:
+            compile_merges(partition, stage.over)
         rows = row_set(partition, stage.over, self._batch)
         varying: dict[str, Any] = {}
         head = ["for j in range(lo, hi):"]

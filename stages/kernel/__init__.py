@@ -15,6 +15,6 @@ and at each call
                         `lanes` has a copy of the totals for each run of items
     9. `shared_kernel`  gives the kernel to `engine.threads`; `rows.turns` is what each thread does
 
-`written` makes UDFs from the text of operators. Reads from: `stages.analysis`, `stages.check`. Used
-by: the stages.
+`written` makes UDFs from the text of operators; `merges` compiles functions that combine deltas.
+Reads from: `stages.analysis`, `stages.check`. Used by: the stages.
 """

@@ -10,12 +10,9 @@ replaces a number, end the run with the place (`tux.stages.check.rewrite`).
 from __future__ import annotations
 
 import inspect
-import os
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -25,7 +22,6 @@ from numba.core.dispatcher import Dispatcher
 from tux.base.cache import cache_errors, cache_folder
 from tux.base.compiled import add_disk_cache
 from tux.base.errors import ProgramError, TuxError
-from tux.base.sealed import warn_not_used
 from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
@@ -41,6 +37,7 @@ from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint, global_loads
 from tux.stages.kernel.line_table import line_options
+from tux.stages.kernel.source_file import keep_source
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -50,6 +47,9 @@ OPTIONS: dict[str, Any] = {
     # Full speed needs reassociation; unlike fastmath=True, tests for NaN keep their meaning.
     "fastmath": {"reassoc", "contract", "nsz"},
 }
+
+EXACT: dict[str, Any] = {name: chosen for name, chosen in OPTIONS.items() if name != "fastmath"}
+"""The options where compiled code is to round as plain Python does."""
 
 # Of UDFs, which only kernels call.
 _INLINED: dict[str, Any] = {
@@ -105,10 +105,12 @@ def build(
     check: bool = False,
     single: bool = False,
     lines: bool = False,
+    exact: bool = False,
 ) -> Kernel:
     """Return the function `kernel` that `source` defines, ready to be called with arguments of the
     types of `args`. `single`: the program's precision is float32. `lines`: the machine code comes
-    with a table of its source lines, and is not kept.
+    with a table of its source lines, and is not kept. `exact`: sums are not reordered, as they may
+    be elsewhere.
 
     Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
@@ -116,16 +118,17 @@ def build(
     """
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        how = {"jit": jit, "single": single, "lines": lines}
+        how = {"jit": jit, "single": single, "lines": lines, "exact": exact}
         kernel = _build_kernel(source, injected, args, None, **how)
         return kernel if jit else _with_program_errors(kernel, udfs)
     sites = Sites(signed=has_unsigned(args), single=single)
+    how = {"jit": jit, "single": single, "exact": exact}
     try:
-        kernel = _build_kernel(source, injected, args, sites, jit=jit, single=single)
+        kernel = _build_kernel(source, injected, args, sites, **how)
     # numba's own checks then, and its reasons in terms of the source as it was written
     except ProgramError:
         sites = Sites(rewrites=False)
-        kernel = _build_kernel(source, injected, args, sites, jit=jit, single=single)
+        kernel = _build_kernel(source, injected, args, sites, **how)
 
     def run_checked(*arguments: Any) -> None:
         try:
@@ -155,6 +158,7 @@ def _build_kernel(
     jit: bool,
     single: bool,
     lines: bool = False,
+    exact: bool = False,
 ) -> Kernel:
     """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
     Find it in this process or in the cache folder if it was compiled before.
@@ -164,11 +168,13 @@ def _build_kernel(
     meanings = [i.spec[1] for i in injected.values() if i.kind == "parameters"]
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
-    how = {"jit": jit, "unsigned": unsigned, "single": single, "lines": lines}
+    how = {"jit": jit, "unsigned": unsigned, "single": single, "lines": lines, "exact": exact}
     scope = _scope(injected, sites, _NAMED, **how)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
     if lines:
         parts.append("with a table of lines")
+    if exact:
+        parts.append("exact")
     if unsigned:
         parts.append(inspect.getsource(signed))
     if single:
@@ -181,10 +187,9 @@ def _build_kernel(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    if lines:
-        dispatcher = numba.njit(**OPTIONS, **line_options())(kernel)
-    else:
-        dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
+    dispatcher = numba.njit(**_options(lines=lines, exact=exact))(kernel)
+    if not lines:
+        dispatcher = add_disk_cache(dispatcher, kernel)
     try:
         with cache_errors():
             dispatcher.compile(signature)
@@ -194,6 +199,11 @@ def _build_kernel(
         raise compile_error(error, udfs.values()) from error
     _LOADED[name] = dispatcher
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _options(*, lines: bool, exact: bool) -> dict[str, Any]:
+    """Return the options by which numba compiles a kernel and its UDFs."""
+    return (EXACT if exact else OPTIONS) | (line_options() if lines else {})
 
 
 def _text_of(injected: InjectedGlobal) -> str:
@@ -236,12 +246,14 @@ def _scope(
     unsigned: bool = False,
     single: bool = False,
     lines: bool = False,
+    exact: bool = False,
 ) -> dict[str, Any]:
     """Return the globals of a kernel's module; `named` are the functions that rewritten UDFs call.
     `unsigned`: whether there are unsigned numbers; `single`: of the program's precision; `lines`:
-    with a table of source lines.
+    with a table of source lines; `exact`: sums are not reordered.
     """
-    copies = Copies(sites, named, jit=jit, unsigned=unsigned, single=single, lines=lines)
+    options = _options(lines=lines, exact=exact)
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned, single=single, options=options)
     scope: dict[str, Any] = {
         n: copies.of(i.spec[0]) for n, i in injected.items() if i.kind == "udf"
     }
@@ -260,7 +272,8 @@ def _scope(
 class Copies:
     """Copies of UDFs, and of the plain functions that they read or close over: compiled by numba
     and inlined, with checks at `sites`, or both; `unsigned`: with signed differences; `single`:
-    literals and whole numbers meet float32. `named`: the functions that rewritten UDFs call.
+    literals and whole numbers meet float32. `named`: the functions that rewritten UDFs call;
+    `options`: those that numba gets.
     """
 
     def __init__(
@@ -271,13 +284,12 @@ class Copies:
         jit: bool,
         unsigned: bool = False,
         single: bool = False,
-        lines: bool = False,
+        options: dict[str, Any] = OPTIONS,
     ) -> None:
         self.sites, self.named, self.jit = sites, named, jit
         self.unsigned, self.single = unsigned, single
         # for sources that are not to be had
-        self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
-        self.options = self.options | (line_options() if lines else {})
+        self.options = options if sites is None else options | {"boundscheck": True}
         self._made: dict[Any, Any] = {}
 
     def of(self, udf: Any) -> Any:
@@ -364,33 +376,10 @@ def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
     that it finds. The file is for numba and for readers: not even its bytecode is loaded.
     """
     path = cache_folder() / f"{name}.py"
-    _keep(path, source)
+    keep_source(path, source)
     module = types.ModuleType(name)
     module.__file__ = str(path)
     vars(module).update(scope)
     sys.modules[name] = module
     exec(compile(source, path, "exec"), vars(module))
     return module
-
-
-def _keep(path: Path, source: str) -> None:
-    """Write `source` to the file `path`, unless it is there already."""
-    try:
-        if path.read_bytes() == source.encode():
-            return
-        warn_not_used(path, "is damaged")
-    except FileNotFoundError:
-        pass
-    _write(path, source)
-
-
-def _write(path: Path, source: str) -> None:
-    """Write a kernel's source whole or not at all: another process may be doing the same."""
-    with cache_errors():
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(source)
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)

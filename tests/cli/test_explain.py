@@ -51,3 +51,33 @@ class Odd(Program):
         "threads in docs/program.md\n    Apply(page, nothing)\n      nothing: reads and "
         "changes no field\n      threads: vertices\n"
     )
+
+
+def test_functions_that_combine_are_named(tmp_path, capsys):
+    program = tmp_path / "largest.py"
+    program.write_text(
+        """from tux import Apply, Edge, Exchange, Program, Vertex, delta, value
+
+
+def larger(a, b):
+    return max(a, b)
+
+
+def offer(src, dst):
+    dst.best = max(dst.best, src.id)
+
+
+def keep(node):
+    node.x = node.best
+
+
+class Largest(Program):
+    node = Vertex(x=value("i4"), best=delta("i4", combine=larger, init=-1))
+    link = Edge("node", "node")
+
+    def stages(self):
+        return [Exchange(offer), Apply("node", keep)]
+"""
+    )
+    assert main(["run", str(program), "--explain"]) == 0
+    assert "writes node.x\n    larger: combines node.best\n" in capsys.readouterr().out

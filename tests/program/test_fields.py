@@ -156,3 +156,38 @@ def test_a_default_must_fit_its_dtype(dtype, default):
     with pytest.raises(ProgramError, match=message("a-data-field-of-dtype")):
         data(dtype, default=default)
     assert data(dtype, default=1).default == 1
+
+
+def larger(a, b):
+    return max(a, b)
+
+
+def of_three(a, b, c):
+    return a
+
+
+def test_a_function_combines_deltas_from_their_initial_value():
+    field = delta("i4", 3, combine=larger, init=-1)
+    assert (field.kind, field.combine, field.identity) == ("delta", larger, -1)
+    assert field.resolve({}).init == constant(-1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "what"),
+    [
+        (delta, {"combine": of_three, "init": 0}, "a delta is combined by <function of_three"),
+        (delta, {"combine": larger}, "a delta combined by `larger` has init=None"),
+        (delta, {"combine": "max", "init": 0}, "a delta combined by max has init=0"),
+        (shared, {"combine": larger}, "a shared field cannot be combined by 'larger'"),
+    ],
+)
+def test_functions_that_cannot_combine(make, words, what):
+    with pytest.raises(ProgramError) as error:
+        make("i4", **words)
+    assert what in error.value.what
+    assert callable(words["combine"]) == ("test_fields.py:" in error.value.where)
+
+
+def test_a_delta_begins_as_its_dtype_can():
+    with pytest.raises(ProgramError, match=message("of-dtype-cannot-begin-as", "a delta field")):
+        delta("u1", combine=larger, init=-1)

@@ -170,7 +170,7 @@ def fails(a, b):
     [
         (total(combine=returns_nothing, init=0), "`returns_nothing` combines two numbers, and"),
         (total(3, combine=returns_an_array, init=0), "combines two arrays, and returns an object"),
-        (total(combine=fails, init=0), "combines two values of a total, and failed: Attribute"),
+        (total(combine=fails, init=0), "combines two values, and failed: Attribute"),
     ],
 )
 def test_errors_in_the_function(field, what):

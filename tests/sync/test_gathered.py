@@ -100,8 +100,13 @@ def test_each_block_is_given_what_it_gathered(slack, by_user):
         assert team.gather("user", "links_seen").tolist() == [2 * ITEMS] * USERS
 
 
+def keep_greater(mine, others):
+    mine[:] = np.maximum(mine, others)
+
+
 def table():
     fields = {"low": declared("i4", combine="min"), "sum": declared("f8", 2)}
+    fields["high"] = declared("f4", 2, combine=keep_greater, init=-np.inf)
     new = RowTable.allocate("v", {f: d.resolve({}) for f, d in fields.items()}, 3)
     new.clear_deltas()
     return new
@@ -109,13 +114,15 @@ def table():
 
 def test_set_aside_and_bring_back_combine():
     v = table()
-    v.arrays["low"][:], v.arrays["sum"][:] = [5, 6, 7], 1.0
+    v.arrays["low"][:], v.arrays["sum"][:], v.arrays["high"][:] = [5, 6, 7], 1.0, [3.0, 4.0]
     aside = set_aside(UnsentRows(v, np.array([0, 2])))
     assert v.arrays["low"].tolist() == [2**31 - 1, 6, 2**31 - 1] and v.arrays["sum"][
         :, 0
     ].tolist() == [0, 1, 0]
-    v.arrays["low"][2], v.arrays["sum"][0] = 3, 0.5
+    assert v.arrays["high"][:, 0].tolist() == [-np.inf, 3, -np.inf]
+    v.arrays["low"][2], v.arrays["sum"][0], v.arrays["high"][2, 1] = 3, 0.5, 9
     bring_back(aside)
+    assert v.arrays["high"].tolist() == [[3, 4], [3, 4], [3, 9]]
     assert v.arrays["low"].tolist() == [5, 6, 3] and v.arrays["sum"][:, 1].tolist() == [1.5, 1, 1]
 
 

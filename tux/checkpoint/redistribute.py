@@ -258,6 +258,8 @@ class Redistribution:
         shape = (self._sizes[name], *declared.lengths)
         out = np.full(shape, declared.identity, declared.dtype)
         for ids, values in (*self._masters(name, f), *self._trained_rows(name, f)):
+            given = (values != declared.identity).any(axis=tuple(range(1, values.ndim)))
+            ids, values = ids[given], values[given]
             out[ids] = combine_values(declared, out[ids], values)
         return out
 

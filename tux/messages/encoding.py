@@ -297,6 +297,21 @@ def fill_elements(picked: FieldElements, field: np.ndarray, identity: int | floa
     return out
 
 
+def whole_rows(
+    picked: FieldElements, field: np.ndarray, identity: int | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (r,) of `field` that have picked elements, and these rows (r, *shape) with
+    the picked values, and `identity` elsewhere.
+    """
+    parts = math.prod(field.shape[1:]) // picked.width
+    if parts == 1:
+        return picked.rows, picked.values.reshape(-1, *field.shape[1:])
+    rows, at = np.unique(picked.rows // parts, return_inverse=True)
+    out = np.full((len(rows), *field.shape[1:]), identity, field.dtype)
+    picked.of(out)[at * parts + picked.rows % parts] = picked.values
+    return rows, out
+
+
 def bits(array: np.ndarray) -> np.ndarray:
     """View numbers as unsigned integers of the same bits. Copying then needs four kinds of arrays
     only, and in comparisons -0.0 differs from 0.0, and a NaN equals itself.

@@ -27,7 +27,7 @@ def _pair_combiner(
 
 
 Merge = Callable[[Any, Any], Any]
-"""A function of the user that combines two values of a total: of two numbers it returns one; of two
+"""A function of the user that combines two values of a delta: of two numbers it returns one; of two
 arrays it changes the first.
 """
 

@@ -192,7 +192,8 @@ def _field(
     check_spec(kind, spec)
     if combine not in COMBINES.get(kind, ("sum",)):
         raise ProgramError(
-            f"a {kind} field cannot be combined by '{combine}'",
+            f"a {kind} field cannot be combined by '{getattr(combine, '__name__', combine)}'",
+            where=place(combine) if isfunction(combine) else "",
             do=f"choose one of: {', '.join(COMBINES[kind])}",
         )
     dtypes = [d for d in spec if isinstance(d, str) and _DTYPE.fullmatch(d)]
@@ -256,11 +257,15 @@ def shared(
     return replace(_field("shared", spec, init, combine), kept=None if kept else False)
 
 
-def delta(*spec: Dimension, combine: str = "sum") -> Field:
+def delta(*spec: Dimension, combine: str | Merge = "sum", init: int | float | None = None) -> Field:
     """Declare a field in which Exchange accumulates for the master (the paper's a_u). Apply reads
-    the combination ("sum", "min", "max"), then it is cleared.
+    the combination, then it is cleared.
+
+    `combine`: "sum", "min", "max", or a function of two values, as of a `total`, with `init`. The
+    values that replicas have gathered are combined in the order of the workers. tux compiles the
+    function.
     """
-    return _field("delta", spec, None, combine)
+    return _declare_delta("delta", spec, combine, init)
 
 
 def master(
@@ -327,34 +332,36 @@ def total(*spec: Dimension, combine: str | Merge = "sum", init: int | float | No
     """
     dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
     spec = spec if dtype_given else ("f8", *spec)
+    return _declare_delta("total", spec, combine, init)
+
+
+def _declare_delta(
+    word: str, spec: tuple[Dimension, ...], combine: str | Merge, init: Any
+) -> Field:
+    """Return a delta of a vertex or of the context; `word`: by which it is declared."""
     if isinstance(combine, str):
         if init is not None:
             raise ProgramError(
-                f"a total combined by {combine} has init={init!r}",
+                f"a {word} combined by {combine} has init={init!r}",
                 do="leave it out: it begins with what the combination leaves unchanged",
             )
         return _field("delta", spec, None, combine)
-    return _merged_total(spec, combine, init)
-
-
-def _merged_total(spec: tuple[Dimension, ...], merge: Merge, init: Any) -> Field:
-    """Return a total that a function combines."""
-    parameters = list(signature(merge).parameters) if isfunction(merge) else []
+    parameters = list(signature(combine).parameters) if isfunction(combine) else []
     if len(parameters) != 2:
         raise ProgramError(
-            f"a total is combined by {merge!r}",
-            where=place(merge) if isfunction(merge) else "",
-            do='give "sum", "min", "max", or a function of two values: total(combine=f)',
+            f"a {word} is combined by {combine!r}",
+            where=place(combine) if isfunction(combine) else "",
+            do=f'give "sum", "min", "max", or a function of two values: {word}(combine=f)',
         )
     if not isinstance(init, int | float | np.number) or init != init:
         raise ProgramError(
-            f"a total combined by `{merge.__name__}` has init={init!r}",
-            where=place(merge),
-            do="give the number that it leaves unchanged: total(combine=f, init=0)",
+            f"a {word} combined by `{combine.__name__}` has init={init!r}",
+            where=place(combine),
+            do=f"give the number that it leaves unchanged: {word}(combine=f, init=0)",
         )
     field = _field("delta", spec, None, "sum")
-    check_init("total", field.dtype, init)
-    return replace(field, combine=merge, init=constant(float(init)))
+    check_init(word, field.dtype, init)
+    return replace(field, combine=combine, init=constant(float(init)))
 
 
 def argmax(*length: Dimension) -> Field:

@@ -46,10 +46,9 @@ def _locate_errors(merge: Merge) -> Iterator[None]:
         yield
     except Exception as error:
         raise ProgramError(
-            f"`{merge.__name__}` combines two values of a total, and failed: "
-            f"{type(error).__name__}: {error}",
+            f"`{merge.__name__}` combines two values, and failed: {type(error).__name__}: {error}",
             where=place(merge),
-            do="correct the function: it gets two values of the total's shape",
+            do="correct the function: it gets two values of the field's shape",
         ) from error
 
 

@@ -75,9 +75,10 @@ class Vertex(Fields):
                     f"field {name} is an {field.combine}, which is a total of the context",
                     do=f"declare it in tau = Context({name}={field.combine}())",
                 )
-            if field.combine in wrong:
+            if field.combine in wrong or remote and not isinstance(field.combine, str):
+                combine = getattr(field.combine, "__name__", field.combine)
                 raise ProgramError(
-                    f"field {name} cannot be combined by '{field.combine}'",
+                    f"field {name} cannot be combined by '{combine}'",
                     do="in a remote type, choose sum or sqrt_mean; in others, sum, mean or "
                     "replica_mean",
                 )

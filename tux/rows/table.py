@@ -16,6 +16,7 @@ from tux.arrays.ragged import Lists, take_lists
 from tux.base.errors import out_of_memory
 from tux.program.combining import PAIRED
 from tux.program.fields import ID, Field, by_entry
+from tux.program.merging import combine_values
 
 # place where a UDF runs -> field kinds that it sees, and kinds that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
@@ -61,6 +62,12 @@ class Claim(NamedTuple):
     unused: Container[str] = ()
 
 
+MergeRows = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+"""A function that combines rows of values: those of a field (n, *shape), the numbers (r,) of the
+rows that it changes, and the values (r, *shape) that they are given.
+"""
+
+
 def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Allocate an uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that
     vector loads do not straddle cache lines.
@@ -96,6 +103,8 @@ class RowTable:
     joint: dict[str, np.ndarray] = field(default_factory=dict)
     # of vertices: the dense index of each row, (n,) int32, which UDFs read as `id`
     ids: Callable[[], np.ndarray] | None = None
+    # of deltas of vertices that a function combines, by field: see `tux.stages.kernel.merges`
+    merges: dict[str, MergeRows] = field(default_factory=dict)
 
     @staticmethod
     def allocate(
@@ -196,6 +205,16 @@ class RowTable:
         for f, d in self.declared.items():
             if d.kind == "delta" and (only is None or f in only):
                 self.arrays[f][rows] = d.identity
+
+    def combine_rows(self, name: str, own: np.ndarray, rows: Any, given: np.ndarray) -> None:
+        """Combine the values of `rows`, each of them once, of the delta `name` with those `given`
+        (r, *shape). `own`: the array in which it travels.
+        """
+        if merge := self.merges.get(name):
+            numbers = np.arange(len(own))[rows] if isinstance(rows, slice) else rows
+            merge(own, numbers, given)
+        else:
+            own[rows] = combine_values(self.declared[name], own[rows], given)
 
     def row_bytes(self) -> int:
         """Return the bytes of one row over all fields."""

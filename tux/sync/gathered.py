@@ -17,7 +17,6 @@ import numpy as np
 
 from tux.clock.block import Block
 from tux.clock.steps import Rows, Step
-from tux.program.merging import combine_values
 from tux.rows.table import RowTable
 from tux.sync.mirrors import Mirrors
 
@@ -60,8 +59,7 @@ def bring_back(aside: StoredChanges) -> None:
     """
     table, rows, mirrors = aside.of
     for name, gathered in aside.deltas.items():
-        own = table.arrays[name]
-        own[rows] = combine_values(table.declared[name], own[rows], gathered)
+        table.combine_rows(name, table.arrays[name], rows, gathered)
     if mirrors:
         mirrors.bring_back(rows, aside.changes)
 

@@ -19,9 +19,9 @@ from tux.messages.encoding import (
     Flagged,
     bits,
     empty_arrays,
-    fill_elements,
     pack,
     unpack,
+    whole_rows,
 )
 from tux.program.combining import COMBINES, MEANS
 from tux.program.fields import Field
@@ -105,19 +105,25 @@ class Masters:
             for (name, own, field), sent in zip(self._up, up, strict=True):
                 if sent is NEVER or not sent.width or name in means:
                     continue
-                at = sent.of(own)
                 if field.kind == "shared":
                     versions = sent.of(self._versions[name])
                     self._marked.add(name)
-                    add(at, versions, self.version, sent.rows, sent.values)
-                elif field.combine == "sum":
-                    add_deltas(at, sent.rows, sent.values)
-                elif field.combine not in COMBINES["delta"]:  # of the context's one row
-                    own[...] = combine_values(field, own, fill_elements(sent, own, field.identity))
+                    add(sent.of(own), versions, self.version, sent.rows, sent.values)
                 else:
-                    at[sent.rows] = combine_values(field, at[sent.rows], sent.values)
+                    self._combine(name, own, field, sent)
         for name, (rows, change) in means.items():
             self.table.arrays[name][rows] += change
+
+    def _combine(self, name: str, own: np.ndarray, field: Field, sent: FieldElements) -> None:
+        """Combine the deltas of one worker with those of a field."""
+        if field.combine == "sum":
+            add_deltas(sent.of(own), sent.rows, sent.values)
+        elif field.combine in COMBINES["delta"]:
+            at = sent.of(own)
+            at[sent.rows] = combine_values(field, at[sent.rows], sent.values)
+        else:  # a function gets all entries of a value, as a key stays with its number
+            rows, given = whole_rows(sent, own, field.identity)
+            self.table.combine_rows(name, own, rows, given)
 
     def _mean(
         self, name: str, field: Field, number: int, contributions: Sequence[FromWorker]

@@ -50,6 +50,11 @@ def note(item, tau):
     tau.carried += item.visits
 
 
+def keep_greater(mine, others):
+    for k in range(len(mine)):
+        mine[k] = max(mine[k], others[k])
+
+
 def rest(user):
     user.rest += user.gathered
 
@@ -76,6 +81,7 @@ class FieldMeetings(Program):
         near=shared("f4", combine="mean"),
         visits=delta("f8"),
         least=delta("i4", combine="min"),
+        greatest=delta("i4", 2, combine=keep_greater, init=-100),
         most=master("f8"),
         mean=value("f8", 2),
         scratch=mirror("f4"),
@@ -280,7 +286,8 @@ def of_vertices(workers, name, f, declared):
             shown = table.arrays[f][row].astype("f8")
             if declared.kind == "delta":
                 before = known.get(vertex, declared.identity)
-                known[vertex] = (np.minimum if declared.combine == "min" else np.add)(before, shown)
+                combine = {"sum": np.add, "min": np.minimum}.get(declared.combine, np.maximum)
+                known[vertex] = combine(before, shown)
             elif declared.kind == "shared" and name in worker.mirrors:
                 base = worker.mirrors[name].base[f][row].astype("f8")
                 known[vertex] = known.get(vertex, 0) + shown - base

@@ -169,6 +169,21 @@ TYPES = [
         *(PAGE, here(page('y=delta("f8", combine="avg")'))),
     ),
     wrong(
+        "a function of one value that is to combine two",
+        "a delta is combined by <function",
+        *(PAGE, here(page("y=delta(combine=lambda a: a, init=0)"))),
+    ),
+    wrong(
+        "a function that combines, without what it begins with",
+        "a delta combined by `<lambda>` has init=None",
+        *(PAGE, here(page("y=delta(combine=lambda a, b: max(a, b))"))),
+    ),
+    wrong(
+        "a function that combines rows which workers do not keep",
+        "field y cannot be combined by '<lambda>'",
+        *(PAGE, here("page = Vertex(remote=True, y=delta(combine=lambda a, b: a | b, init=0))")),
+    ),
+    wrong(
         "a default that is a float, of a whole number",
         "the default of turns cannot be used: parameter turns is of type int, not 2.5",
         *(TURNS, 'turns: int = param(2.5, "repetitions")  # here'),
