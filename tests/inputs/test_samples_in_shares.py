@@ -6,6 +6,8 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.machines.same_loads import begin_run, load_both_ways, without_processes
 
@@ -40,6 +42,16 @@ def svm_lines(m=60, labels=("-1", "+1"), first=1, seed=4, **odd):
 
 def linear(loss="logistic", **parameters):
     return Linear(loss=loss, **parameters)
+
+
+def faults(here, program, options, data):
+    """Return the errors of a run that loads whole, and of one that loads in shares."""
+    told = []
+    for in_shares in (False, True):
+        with pytest.raises((DataError, UsageError)) as caught:
+            begin_run(here / f"{in_shares}", program, data, None, options, in_shares=in_shares)
+        told.append((type(caught.value), str(caught.value)))
+    return told
 
 
 def test_two_classes_and_rows_without_entries(here):
@@ -165,11 +177,99 @@ def test_held_out_samples_and_partitioners(here, partitioner):
 )
 def test_errors_are_the_same(here, text, words, program, how):
     (here / "a.svm").write_text(text)
-    told = []
-    for in_shares in (False, True):
-        with pytest.raises((DataError, UsageError)) as caught:
-            options = RunOptions(workers=3, **how)
-            begin_run(here / f"{in_shares}", program, "a.svm", None, options, in_shares=in_shares)
-        told.append((type(caught.value), str(caught.value)))
+    told = faults(here, program, RunOptions(workers=3, **how), "a.svm")
+    assert told[0] == told[1]
+    assert words in told[0][1]
+
+
+def table_rows(m=60, seed=4):
+    """Return columns of a table of samples: numbers, words, gaps, a count of the rows."""
+    draw = np.random.default_rng(seed)
+    return {
+        "size": [f"{value / 8:g}" for value in draw.integers(-40, 40, m)],
+        "town": [("Oslo", "Rome", "", "Bonn")[at] for at in draw.integers(0, 4, m)],
+        "gap": [("3", "", "NA", "0")[at] for at in draw.integers(0, 4, m)],
+        "when": [f"{1_700_000_000 + 7 * at}" for at in draw.integers(0, 500, m)],
+        "id": [f"{at + 1}" for at in range(m)],
+        "code": [("007", "12")[at] if at < 2 or m < 9 else "x1" for at in draw.integers(0, 2, m)],
+        "big": [f"{2**24 + 2 * at}" for at in range(m)],
+        "y": [("no", "yes")[at] for at in draw.integers(0, 2, m)],
+    }
+
+
+def write_table(path, columns, names=True):
+    rows = zip(*columns.values(), strict=True)
+    lines = ([",".join(columns)] if names else []) + [",".join(row) for row in rows]
+    Path(path).write_text("".join(line + "\n" for line in lines))
+
+
+def test_a_table_of_text(here):
+    write_table("a.csv", table_rows())
+    for workers in (2, 5):
+        found = load_both_ways(here, BlockPG(), "a.csv", RunOptions(workers=workers))
+    told = "\n".join(found.warnings)
+    for words in ("when", "counts the rows", "missing numbers count as 0"):
+        assert words in told
+    assert found.parameters["positive"] == "yes"
+
+
+@pytest.mark.parametrize("program", [linear(hash=4), linear("softmax"), linear(classes="")])
+def test_tables_of_several_files_with_bad_rows(here, program):
+    (here / "many").mkdir()
+    write_table("many/a.csv", table_rows(1100))
+    write_table("many/b.csv", table_rows(9, seed=1), names=False)
+    rows = table_rows(130, seed=2)
+    rows["size"][7], rows["y"][11], rows["y"][12] = "x", "nan", ""
+    write_table("many/c.csv", rows)
+    options = RunOptions(workers=4, on_bad_row="skip", label="y")
+    found = load_both_ways(here, program, "many", options)
+    assert found.record.sizes["skipped"] == 3
+    assert any("3 bad rows" in text and "c.csv:9" in text for text in found.warnings)
+
+
+def test_a_table_with_a_column_of_weights_and_labels_that_are_numbers(here):
+    rows = table_rows() | {"y": [f"{at % 7}" for at in range(60)], "heavy": ["0", "2.5"] * 30}
+    write_table("a.csv", rows)
+    load_both_ways(here, linear("squared"), "a.csv", RunOptions(workers=3, weight="heavy"))
+
+
+def test_columns_called_by_numbers(here):
+    rows = dict(zip("012", [*table_rows().values()][3:6:2], strict=False)) | table_rows()
+    write_table("a.csv", {name: rows[name] for name in ("0", "y")} | {"1": rows["id"]})
+    found = load_both_ways(here, BlockPG(), "a.csv", RunOptions(workers=3))
+    assert found.record.data.numbered == "names from 0"
+
+
+def test_parquet(here):
+    (here / "many").mkdir()
+    for at, m in enumerate((40, 7, 25)):
+        text = table_rows(m, seed=at)
+        kinds = {"size": float, "id": int, "when": float, "big": float}
+        columns = {name: [*map(kinds.get(name, str), values)] for name, values in text.items()}
+        columns["kind"] = pa.array(text["town"]).dictionary_encode()
+        columns["gap"] = [float(value) if value.isdigit() else None for value in text["gap"]]
+        columns["y"] = [value == "yes" for value in text["y"]]
+        pq.write_table(pa.table(columns), f"many/{at}.parquet", row_group_size=6)
+    for workers in (2, 5):
+        found = load_both_ways(here, GBDT(), "many", RunOptions(workers=workers))
+    assert (found.parameters["negative"], found.parameters["positive"]) == ("false", "true")
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "how"),
+    [
+        ({"size": ["1"] * 1100 + ["x"]}, "a.csv:1102", {}),
+        ({"y": ["1"] * 50 + [""] * 10}, "the label is missing", {}),
+        ({"y": ["1"] * 60}, "of one kind", {}),
+        ({"y": ["1", "2", "3"] * 20}, "instead of two", {}),
+        ({}, "no column 'stars'", {"label": "stars"}),
+        ({"size": ["1.5"] * 59 + ["1e999"]}, "not finite", {}),
+        ({"town=a": ["b"] * 60, "town": ["a=b"] * 60}, "both give the feature", {}),
+    ],
+)
+def test_errors_of_tables_are_the_same(here, change, words, how):
+    m = max(60, *map(len, change.values()), 0)
+    write_table("a.csv", table_rows(m) | change)
+    told = faults(here, BlockPG(), RunOptions(workers=3, **how), "a.csv")
     assert told[0] == told[1]
     assert words in told[0][1]

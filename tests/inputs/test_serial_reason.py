@@ -104,7 +104,7 @@ def test_in_shares(run, found):
     assert serial_reason(run) == serial_reason(run, found) == ""
 
 
-@pytest.mark.parametrize("format", [Format.SVM, Format.LDA_C])
+@pytest.mark.parametrize("format", [Format.SVM, Format.LDA_C, Format.TEXT, Format.PARQUET])
 @pytest.mark.parametrize("program", [BlockPG, Linear])
 def test_samples_in_shares(program, format):
     run = make_question(program, "auto", reading=RunOptions(on_bad_row="skip", form="svm"))
@@ -126,6 +126,8 @@ def test_samples_in_shares(program, format):
             make_question(BlockPG, reading=RunOptions(labels="labels.txt")),
             "labels of another file are those of all rows",
         ),
+        (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
+        (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
         (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
         (make_question(HoldsOut), "Holding.hold_out may look at all edges"),

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,6 +41,7 @@ from tux.inputs.serial_reason import (
 )
 from tux.inputs.sizes import EdgeTotals
 from tux.io.formats.detect import Format
+from tux.io.samples.samples import sample_form
 from tux.io.source.input_files import (
     Source,
     input_files,
@@ -153,8 +154,7 @@ class ShareLoading:
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
-            asked = samples_asked(program, run.options)
-            inputs[""] = inputs[""]._replace(samples=asked)
+            inputs[""] = input_of_samples(inputs[""], program, run.options)
         bad, threads = run.options.on_bad_row, run.threads
         job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
@@ -248,14 +248,13 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     return LoadingPlan(ends, *given, others, whole[0] if whole else "", data)
 
 
-def samples_asked(program: Program, reading: Reading) -> SamplesAsked:
-    """Return how loaders read the labelled samples of a program. Raises UsageError for options that
-    do not go together.
+def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:
+    """Return an input as one of the labelled samples of a program. Raises UsageError for options
+    that do not go together.
     """
     check_reading(program, reading)
-    form = reading.form
-    assert form is None or form == "svm"
-    return SamplesAsked(
+    form: Any = reading.form
+    asked = SamplesAsked(
         form,
         reading.label,
         reading.weight,
@@ -264,6 +263,10 @@ def samples_asked(program: Program, reading: Reading) -> SamplesAsked:
         is_multiclass(program),
         hash_bits(program),
     )
+    format, path = given.format, input_files(given.data)
+    if format is Format.TEXT and (form or sample_form(path, format)) == "svm":
+        format = Format.SVM  # no row runs over several lines
+    return given._replace(samples=asked, format=format)
 
 
 def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:

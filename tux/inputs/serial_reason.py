@@ -37,7 +37,8 @@ BY_CLASSES = (Input.specialise, Samples.specialise)
 
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
-    as its user names it. `recut`: it goes on from a checkpoint of other workers.
+    as its user names it. `recut`: it goes on from a checkpoint of other workers. `dealt`: each
+    machine is to get rows of its own.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class LoadRequest(NamedTuple):
     partitioner: str
     has_test: bool = False
     recut: bool = False
+    dealt: bool = False
 
 
 class FileFacts(NamedTuple):
@@ -111,8 +113,10 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if reading.vocab or reading.stop or (reading.form and not of_samples):
         return "documents are read whole"
-    if reading.form not in (None, "svm"):
-        return f"samples in the form {reading.form} are read whole"
+    if of_samples and asked.dealt:
+        return "errors in labels are told by all rows"
+    if of_samples and reading.form == "npz":
+        return "a matrix is read whole"
     if of_samples and reading.labels is not None:
         return "labels of another file are those of all rows"
     if reading.vertices:
@@ -152,8 +156,9 @@ def _reason_of_samples(program: Program) -> str:
 
 
 def _reason_of_files(program: Program, found: FileFacts) -> str:
-    of_samples = isinstance(program.input, Samples)
-    readable = (Format.SVM, Format.LDA_C) if of_samples else (Format.TEXT, Format.PARQUET)
+    readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
+    if isinstance(program.input, Samples):
+        readable += (Format.SVM, Format.LDA_C)
     for each in found.by_type.values():
         if each.format is None:
             return "they can be read only once"

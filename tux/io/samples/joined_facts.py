@@ -22,7 +22,8 @@ from tux.io.samples.labels import (
 )
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.samples import SPELLED_LABELS, label_error, label_fault, several_labels
-from tux.io.samples.shares import SampleFacts, read_whole
+from tux.io.samples.shares import LABELS, SampleFacts, read_whole
+from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import LOOKED_AT, lost_note, may_lose_digits, range_notes
 
 
@@ -43,7 +44,8 @@ class JoinedFacts:
         if not rows or lacking == rows and self.how.on_bad_row == "skip":
             raise read_whole(self.asked, "none is usable")
         texts = [fact.label for facts in self.each for fact in facts.labels]
-        if several_labels([text for text in texts if isinstance(text, str)]):
+        of_lines = any(facts.lines for facts in self.each)
+        if of_lines and several_labels([text for text in texts if isinstance(text, str)]):
             raise read_whole(self.asked, "there seem to be several labels in a row")
         if lacking and self.how.on_bad_row == "stop":
             place, why = self._first_lacking()
@@ -81,38 +83,64 @@ class JoinedFacts:
         return f"{label:.17g}" if any(facts.words for facts in self.each) else plain_number(label)
 
     @property
-    def large(self) -> list[int]:
-        """The first columns with large values."""
-        return sorted({column for facts in self.each for column in facts.large})[:LOOKED_AT]
+    def large(self) -> dict[int, str]:
+        """The first columns with large values, by number or place, and their names."""
+        return dict(sorted({pair for facts in self.each for pair in facts.large})[:LOOKED_AT])
 
     @property
-    def may_lose_digits(self) -> bool:
-        """True if labels that are numbers may lose digits that matter."""
-        known = [facts.extremes for facts in self.each if facts.extremes]
-        if not known:
-            return False
-        return may_lose_digits(min(least for least, _ in known), max(most for _, most in known))
+    def lossy(self) -> list[int]:
+        """The columns of numbers, by place, and `LABELS`, that may lose digits which matter."""
+        known: dict[int, list[tuple[float, float]]] = {}
+        for facts in self.each:
+            for key, pair in facts.extremes.items():
+                known.setdefault(key, []).append(pair)
+        return [
+            key
+            for key, pairs in sorted(known.items())
+            if may_lose_digits(min(least for least, _ in pairs), max(most for _, most in pairs))
+        ]
 
     def notes(
-        self, ranges: Sequence[Mapping[int, tuple[float, float]]], labels: np.ndarray
+        self,
+        ranges: Sequence[Mapping[int, tuple[float, float]]],
+        different: Mapping[int, np.ndarray],
     ) -> tuple[str, ...]:
         """Return sentences for the user. `ranges`: of each share, the least and the largest value
-        of the `large` columns that it has; `labels`: the different ones, if they may lose digits.
+        of the `large` columns that it has; `different`: the different numbers of those that are
+        `lossy`.
         """
-        lines = LineFacts.join([facts.lines for facts in self.each])
-        lost = lost_note("labels", labels)
         joined = {}
-        for column in self.large:
+        for column, name in self.large.items():
             known = [own[column] for own in ranges if column in own]
             if known:
-                joined[column] = min(least for least, _ in known), max(most for _, most in known)
-        return (*lines.notes(self.asked), *([lost] if lost else []), *range_notes(joined))
+                joined[name] = min(least for least, _ in known), max(most for _, most in known)
+        lines, table = self._lines, self._table
+        if table is None:
+            lost = lost_note("labels", different[LABELS]) if LABELS in different else ""
+            return (*lines.notes(self.asked), *([lost] if lost else []), *range_notes(joined))
+        names = {at: f"column {table.names[at]}" for at in different if at != LABELS}
+        told = {at: lost_note(name, different[at]) for at, name in names.items()}
+        rows = sum(facts.rows for facts in self.each)
+        return (*table.sentences(self.asked, rows, told), *range_notes(joined))
+
+    @property
+    def _lines(self) -> LineFacts:
+        """The facts about all lines of libsvm text."""
+        return LineFacts.join([facts.lines or LineFacts() for facts in self.each])
+
+    @property
+    def _table(self) -> TableFacts | None:
+        """The facts about all rows of a table, if the input is one."""
+        known = [facts.table for facts in self.each if facts.table]
+        before = [self.rows_before(share) for share in range(len(self.each))]
+        return TableFacts.join(known, before) if len(known) == len(self.each) else None
 
     @property
     def numbered(self) -> str:
         """The text that tells how columns are numbered: `tux.arrays.edges.EdgeData.numbered`."""
-        lines = LineFacts.join([facts.lines for facts in self.each])
-        return str(lines.numbering(self.asked, "svm"))
+        if (table := self._table) is not None:
+            return table.numbering
+        return str(self._lines.numbering(self.asked, "svm"))
 
     def label_values(self, share: int) -> tuple[np.ndarray, Classes]:
         """Return the number that stands for each label of a share (k,) float32, and the classes.

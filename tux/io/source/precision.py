@@ -54,6 +54,42 @@ def lost_note(name: str, values: np.ndarray) -> str:
     )
 
 
+class CloseNumbers:
+    """The different numbers of a column that is read piece by piece. They are kept as long as
+    they, or those of other pieces with them, may lose digits that matter in 32 bits.
+    """
+
+    def __init__(self) -> None:
+        self.least, self.most = np.inf, -np.inf
+        self.values: np.ndarray | None = np.empty(0)  # ascending; None if they are far apart
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Add the numbers of a piece (m,) float64."""
+        known = numbers[np.isfinite(numbers)]
+        if self.values is None or not len(known):
+            return
+        self.least = min(self.least, float(known.min()))
+        self.most = max(self.most, float(known.max()))
+        if self.least == self.most:
+            self.values = np.array([self.least])
+            return
+        # of numbers that are close together, some may have half the step of the largest
+        step = 2 * _step(max(abs(self.least), abs(self.most)))
+        is_close = self.most - self.least <= COARSE_STEPS * step
+        self.values = np.union1d(self.values, known) if is_close else None
+
+    @property
+    def extremes(self) -> tuple[float, float] | None:
+        """The least and the largest number, where they are close together: None if there is none.
+        Of numbers that are far apart, two that are.
+        """
+        return (self.least, self.most) if self.least <= self.most else None
+
+    def note(self, name: str) -> str:
+        """Return the sentence of `lost_note` about a column of this name, "" if there is none."""
+        return "" if self.values is None else lost_note(name, self.values)
+
+
 def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
     """Return sentences for the user about fields of edges that are numbers in 32 bits: one for each
     field whose steps of 32 bits are not small beside the range of its numbers.

@@ -45,7 +45,7 @@ def exchange_samples(
     if not share.how.numeric:
         values, classes = joined.label_values(me)
         labels = values[labels]
-    inbox = yield from tell_all(plan.loaders, _odd_values(joined, share, labels))
+    inbox = yield from tell_all(plan.loaders, _odd_values(joined, share))
     read = _rows_read(plan, joined, share, columns_by_sender(inbox))
     data = {"label": labels.astype(np.float32), "weight": share.weight}
     edges = _edges(plan, share, fields, data, joined.rows_before(me))
@@ -53,13 +53,13 @@ def exchange_samples(
     return edges, read
 
 
-def _odd_values(joined: JoinedFacts, share: SampleShare, labels: np.ndarray) -> Message:
+def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:
     """Return what others must know of values that may lose digits: the ranges of columns, and
-    different labels.
+    different numbers.
     """
     ranges = [(column, *pair) for column, pair in share.ranges_of(joined.large).items()]
-    lost = np.unique(labels) if joined.may_lose_digits else labels[:0]
-    return [np.frombuffer(msgspec.json.encode(ranges), np.uint8), lost.astype(np.float64)]
+    told = np.frombuffer(msgspec.json.encode(ranges), np.uint8)
+    return [told, *(share.different(key) for key in joined.lossy)]
 
 
 def _rows_read(
@@ -106,12 +106,13 @@ def _facts(feed: MessageColumns) -> SampleFacts:
 
 
 def _notes(joined: JoinedFacts, feeds: Sequence[MessageColumns]) -> tuple[str, ...]:
-    """Read the ranges of columns and the labels of all shares, and return the sentences for the
-    user.
+    """Read the ranges of columns and the different numbers of all shares. Return the sentences for
+    the user.
     """
-    ranges, labels = [], []
+    ranges, different = [], {key: [np.empty(0)] for key in joined.lossy}
     for feed in feeds:
         told = feed.decode_json(list[tuple[int, float, float]])
         ranges.append({column: (least, most) for column, least, most in told})
-        labels.append(feed.like(np.dtype(np.float64)))
-    return joined.notes(ranges, np.concatenate(labels))
+        for each in different.values():
+            each.append(feed.like(np.dtype(np.float64)))
+    return joined.notes(ranges, {key: np.concatenate(each) for key, each in different.items()})
