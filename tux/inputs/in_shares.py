@@ -263,8 +263,13 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
         is_multiclass(program),
         hash_bits(program),
     )
+    return of_samples(given, asked)
+
+
+def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
+    """Return an input as one of labelled samples that are read as `asked`."""
     format, path = given.format, input_files(given.data)
-    if format is Format.TEXT and (form or sample_form(path, format)) == "svm":
+    if format is Format.TEXT and (asked.form or sample_form(path, format)) == "svm":
         format = Format.SVM  # no row runs over several lines
     return given._replace(samples=asked, format=format)
 

@@ -15,7 +15,7 @@ from tux.base.errors import MustReadWhole
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
 from tux.io.bags.bags import drop_unused_values
 from tux.io.bags.entries import BagSpec, Entries
-from tux.io.bags.pair_lines import NOTHING
+from tux.io.bags.pair_lines import NOTHING, WEIGHTED
 from tux.io.formats.format import Format
 from tux.io.samples.columns import TableRead
 from tux.io.samples.labels import (
@@ -164,6 +164,19 @@ def read_sample_share(
         return _make_share(asked, how, _read_lines(asked, how, whole, tell))
     read = parquet_table if format is Format.PARQUET else text_table
     return _make_share(asked, how, _of_table(asked, how, read(asked, how, whole, tell)))
+
+
+def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: Format) -> bool:
+    """Return whether rows come with weights, as the options say or the beginning of the `whole`.
+    Raises UsageError for options that do not go together, and `DataError` if there is no row.
+    """
+    form = how.form or sample_form(whole, format)
+    check_samples(whole, ends, {"value": F4}, form, how)
+    if form != "svm":
+        return how.weight is not None
+    first = lowest_feature(format, how.form)
+    asked = BagSpec(whole, *ends, "value", F4, first, None, BadRows(whole, stop=True))
+    return begin_lines(asked, "svm").head == WEIGHTED
 
 
 def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None) -> _Read:

@@ -31,7 +31,7 @@ from tux.cluster.transport.control import as_failure
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
 from tux.io.samples.options import SampleForm, SampleOptions
-from tux.io.samples.shares import SampleShare, read_sample_share
+from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.table_lines import LineCounts
@@ -52,7 +52,9 @@ JOB = "job.json"
 
 
 class SamplesAsked(msgspec.Struct):
-    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`."""
+    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
+    `plain_weights`: weights that are all 1 may be kept.
+    """
 
     form: SampleForm | None = None
     label: str | None = None
@@ -61,10 +63,13 @@ class SamplesAsked(msgspec.Struct):
     numeric: bool = False
     multiclass: bool = False
     hash_bits: int = 0
+    plain_weights: bool = True
 
     def options(self, on_bad_row: OnBadRow) -> SampleOptions:
         """Return the options with which a loader reads."""
-        return SampleOptions(**msgspec.structs.asdict(self), on_bad_row=on_bad_row)
+        given = msgspec.structs.asdict(self)
+        del given["plain_weights"]
+        return SampleOptions(**given, on_bad_row=on_bad_row)
 
 
 class EdgesInput(msgspec.Struct):
@@ -326,7 +331,12 @@ def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Load
         return rows
     fields = job.fields[""]
     share, read = yield from exchange_samples(job.plan, number, rows.samples, list(fields))
-    return LoaderRows(share, {"": RowsRead(**read._asdict())})
+    asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
+    if asked and not asked.plain_weights and kept and not read.weighed:
+        raise read_whole(rows.samples.asked, "all weights are 1")
+    about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
+    about.rows = read.rows
+    return LoaderRows(share, {"": about})
 
 
 def _read_samples(job: LoadingJob, number: int, asked: SamplesAsked, tell: Tell) -> LoaderRows:

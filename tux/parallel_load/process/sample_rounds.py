@@ -22,12 +22,15 @@ from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
 
 
 class SampleRowsRead(NamedTuple):
-    """The facts about the rows of a share that one process tells of all."""
+    """The facts about the rows of a share that one process tells of all. `weighed`: some row of all
+    has another weight than 1.
+    """
 
     skipped: int
     first_skipped: str
     notes: tuple[str, ...]
     rows: int
+    weighed: bool
 
 
 def exchange_samples(
@@ -67,10 +70,11 @@ def _rows_read(
 ) -> SampleRowsRead:
     """Return the facts about the rows of a share, where all have told their odd values."""
     notes, kind = _notes(joined, feeds), plan.ends[0]
-    if "weight" not in plan.data[kind] and any(facts.weighed for facts in joined.each):
+    weighed = any(facts.weighed for facts in joined.each)
+    if weighed and "weight" not in plan.data[kind]:
         notes += (f"the weights of {kind}s are left out",)
     skipped = share.facts.skipped + share.facts.lacking.rows
-    return SampleRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows))
+    return SampleRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
 
 
 def _edges(
