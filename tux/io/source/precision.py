@@ -80,8 +80,8 @@ class CloseNumbers:
 
     @property
     def extremes(self) -> tuple[float, float] | None:
-        """The least and the largest number, where they are close together: None if there is none.
-        Of numbers that are far apart, two that are.
+        """The least and the largest number, None if there is none; of numbers that are far apart,
+        two that are.
         """
         return (self.least, self.most) if self.least <= self.most else None
 
