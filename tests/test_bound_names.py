@@ -66,7 +66,6 @@ MANY_NAMES = {
         tux/io/edges/table.py::text_pieces
         tux/io/samples/matrix.py::matrix_entries
         tux/io/samples/parquet.py::_add_batch
-        tux/io/samples/samples.py::_classes
         tux/io/samples/tables.py::_columns
         tux/io/samples/tables.py::from_first_rows
         tux/io/source/first_lines.py::first_lines

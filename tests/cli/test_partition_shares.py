@@ -59,6 +59,39 @@ def test_parquet_in_shares(tux, here):
 
 
 @pytest.mark.slow
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize(
+    ("data", "flags", "told"),
+    [
+        ("train.svm", "", "labelled -1 or 1"),
+        ("heavy.svm", "--multiclass", "labelled -1 or 0 or 1"),
+        ("table.csv", "--label kind --numeric --weight w", "labelled by numbers"),
+    ],
+)
+def test_labelled_samples(tux, here, data, flags, told):
+    rows = [(at % 3, at * 7 % 11 + 1, at % 5 + 12, at / 8) for at in range(90)]
+    lines = [f"{(-1) ** (a + b)} {b}:{n} {c}:2\n" for a, b, c, n in rows]
+    (here / "train.svm").write_text("".join(lines) + "-1\n")
+    lines = [f"{a - 1}:{b} {b}:{n} {c}:2\n" for a, b, c, n in rows]
+    (here / "heavy.svm").write_text("".join(lines))
+    lines = [f"{a},{b},{n},x{c}\n" for a, b, c, n in rows]
+    (here / "table.csv").write_text("kind,w,size,town\n" + "".join(lines))
+    code, out, err = tux(f"{data} shares --workers 2 --parts 3 {flags}")
+    assert code == 0, err
+    assert told in out
+    assert tux(f"{data} one --parts 3 --method aweto {flags}")[0] == 0
+    assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.slow
+def test_samples_of_one_kind_are_read_whole(tux, here):
+    (here / "train.svm").write_text("1 1:1\n1 2:1\n" * 40)
+    code, _, err = tux("train.svm there --workers 2")
+    assert code == 2
+    assert "of one kind" in err and "leave --workers out" in err
+
+
+@pytest.mark.slow
 def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
     path = here / "ratings" / "b.csv"
     path.write_text(path.read_text() + "u1,2\n")
@@ -85,6 +118,10 @@ def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
         ("- there --workers 2", "only once"),
         ("links.txt there --workers 2", "say --bipartite or --one-type"),
         ("graph.metis there --workers 2 --one-type", "metis file"),
+        ("ratings there --workers 2 --label a --one-type", "two types of vertices"),
+        ("ratings there --workers 2 --numeric --multiclass", "contradict"),
+        ("ratings there --workers 2 --labels y.txt", "--labels needs all edges"),
+        ("ratings there --workers 2 --label stars", "no column 'stars'"),
     ],
 )
 def test_what_is_refused(tux, here, words, told):

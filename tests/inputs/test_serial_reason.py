@@ -11,6 +11,7 @@ from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.lda.lda import LDA
+from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_parquet
 from tux.base.errors import DataError
@@ -70,6 +71,10 @@ class HoldsOut(RankedPages):
     input = Holding()
 
 
+def grouped_clicks():
+    return BlockPG(groups="groups.csv")
+
+
 def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **known):
     return LoadRequest(program(), reading or RunOptions(), workers, partitioner, **known)
 
@@ -99,6 +104,13 @@ def test_in_shares(run, found):
     assert serial_reason(run) == serial_reason(run, found) == ""
 
 
+@pytest.mark.parametrize("format", [Format.SVM, Format.LDA_C, Format.TEXT, Format.PARQUET])
+@pytest.mark.parametrize("program", [BlockPG, Linear])
+def test_samples_in_shares(program, format):
+    run = make_question(program, "auto", reading=RunOptions(on_bad_row="skip", form="svm"))
+    assert serial_reason(run) == serial_reason(run, FileFacts(format, SMALL)) == ""
+
+
 @pytest.mark.parametrize(
     ("run", "why"),
     [
@@ -110,7 +122,13 @@ def test_in_shares(run, found):
             make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
             "tables of vertices are joined with all edges",
         ),
-        (make_question(BlockPG), "Samples are read whole"),
+        (
+            make_question(BlockPG, reading=RunOptions(labels="labels.txt")),
+            "labels of another file are those of all rows",
+        ),
+        (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
+        (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
+        (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
         (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
         (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),

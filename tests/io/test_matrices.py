@@ -18,7 +18,7 @@ from tux.inputs.load import load
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
 from tux.io.samples.samples import read_samples
-from tux.io.source.precision import lost_values
+from tux.io.source.precision import CloseNumbers, lost_note, lost_values
 from tux.io.vertices.columns import WantedField
 from tux.io.vertices.table import read_vertices
 
@@ -193,6 +193,18 @@ def test_the_name_of_a_field_does_not_decide_alone(file, text, columns, unused):
 )
 def test_numbers_that_32_bits_lose(values, lost):
     assert lost_values(values) == lost
+
+
+def test_numbers_that_come_in_pieces_are_those_of_the_whole():
+    draw = np.random.default_rng(7)
+    for case in range(200):
+        first = float(draw.choice([0.0, 1.7e9, -3.0e8, 2.0**24 - 3, 5.0]))
+        width = float(draw.choice([0.0, 3.0, 900.0, 2.0**26, 1e9]))
+        values = first + width * draw.random(30).round(2)
+        close = CloseNumbers()
+        for piece in np.split(values, sorted(draw.integers(0, 31, 4))):
+            close.add(piece)
+        assert close.note("a") == lost_note("a", values), case
 
 
 def test_lost_numbers_are_told(file):

@@ -269,8 +269,7 @@ class EdgeData:
             each._digest_columns(state)
         for kind, fields in sorted(self.vertex_fields.items()):
             for name, array in sorted(fields.items()):
-                state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
-                state.update(np.ascontiguousarray(array).data)
+                digest_data(state, kind, name, array.shape, [array])
         for kind, named in sorted(self.categories.items()):
             for name, words in sorted(named.items()):
                 state.update(f"{kind}.{name} ".encode())
@@ -308,6 +307,16 @@ def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.nda
     for at, piece in enumerate(pieces):
         if not at:
             state.update(f"{name} {piece.dtype.str} {count} ".encode())
+        state.update(np.ascontiguousarray(piece).data)
+
+
+def digest_data(
+    state: blake2b, kind: str, name: str, shape: tuple[int, ...], pieces: Iterable[np.ndarray]
+) -> None:
+    """Add to a digest a field of the vertices of a type, of this shape in all, piece by piece."""
+    for at, piece in enumerate(pieces):
+        if not at:
+            state.update(f"{kind}.{name} {piece.dtype.str} {shape} ".encode())
         state.update(np.ascontiguousarray(piece).data)
 
 

@@ -182,7 +182,8 @@ def _deal_rows(
     if rows is None or machines < 2:
         return ()
     plan = options.plan_for(program)
-    asked = LoadRequest(program, options, plan.workers * machines, plan.partitioner, has_test)
+    workers = plan.workers * machines
+    asked = LoadRequest(program, options, workers, plan.partitioner, has_test, dealt=True)
     if serial_reason(asked) or serial_reason(asked, FileFacts(Format.PARQUET, rows.size())):
         return ()
     return rows.shares(machines)

@@ -18,6 +18,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name, plural, plural_noun
 from tux.cli import show
 from tux.cli.flags import vertex_tables
+from tux.cli.partition_samples import asks_for_samples, check_sample_flags
 from tux.cli.partition_shares import partition_in_shares
 from tux.cli.partition_types import (
     absolute_files,
@@ -101,7 +102,7 @@ def _graph(args: Namespace) -> UntypedGraph:
     """Read the graph, as that of labelled samples if it is one and the flags say nothing else."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     kinds = {name: bool(getattr(args, name)) for name in ("numeric", "multiclass")}
-    asked = any(kinds.values()) or any(value is not None for value in how.values())
+    asked = asks_for_samples(args)
     source = input_files(args.graph)
     why, format = "", detect_format(source)
     if asked or not (args.one_type or args.columns):
@@ -194,15 +195,7 @@ def _check(args: Namespace) -> None:
     """Refuse flags that are wrong before anything is read. UsageError."""
     if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
-    if args.numeric and args.multiclass:
-        raise UsageError("--numeric and --multiclass contradict each other")
-    if (args.one_type or args.columns) and (
-        args.label or args.weight or args.labels or args.numeric or args.multiclass
-    ):
-        raise UsageError(
-            "samples with labels have two types of vertices, and no columns of edges",
-            do="leave --one-type or --columns out",
-        )
+    check_sample_flags(args)
     try:
         capacity(1, args.parts, args.cap)
     except ValueError as error:

@@ -15,11 +15,12 @@ from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural
 from tux.cli import show
+from tux.cli.partition_samples import are_samples, check_sample_flags, job_of_samples
 from tux.cli.partition_types import check_names, describe_types, plan_of_types
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
 from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
-from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
+from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format, detect_format
@@ -32,7 +33,7 @@ from tux.io.source.input_files import (
     pieces_of,
     source_name,
 )
-from tux.io.source.input_shares import read_share
+from tux.io.source.input_shares import LINES, read_share
 from tux.io.source.text import without_skipping
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
@@ -43,11 +44,7 @@ from tux.program.program import Program
 NOT_IN_SHARES = {
     "imports": "--import",
     "cap": "--cap",
-    "label": "--label",
-    "weight": "--weight",
     "labels": "--labels",
-    "numeric": "--numeric",
-    "multiclass": "--multiclass",
     "vertices": "--vertices",
     "json": "--json",
     "plot": "--plot",
@@ -86,6 +83,7 @@ def _check(args: Namespace) -> None:
             raise UsageError(
                 f"{flag} needs all edges in one process", do="leave --workers or it out"
             )
+    check_sample_flags(args)
     if not args.out:
         raise UsageError("--workers without a folder to write", do="name it with --out DIR")
     if args.method and args.method not in IN_SHARES:
@@ -108,7 +106,9 @@ def _plan(args: Namespace, *, bipartite: bool, method: str) -> LoadingPlan:
 def _job(args: Namespace) -> tuple[LoadingJob, str]:
     """Return the job of the loaders, and why there are one or two types of vertices."""
     source = input_files(args.graph)
-    format = _format_of(args.graph)
+    format = _format_of(args.graph, args)
+    if are_samples(args, format):
+        return job_of_samples(args, format, args.method or METHODS[True]), ""
     bipartite, why = args.bipartite, ""
     if not args.bipartite and not args.one_type:
         told, why = types_by_format(source, format, args.columns)
@@ -142,8 +142,10 @@ def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
     return loading_job(plan, inputs, max(1, cores() // args.workers))
 
 
-def _format_of(data: Source) -> Format:
-    """Return the format of an input. Raise UsageError unless it can be read in shares."""
+def _format_of(data: Source, args: Namespace | None = None) -> Format:
+    """Return the format of an input, of one edge type if there are `args`. Raise UsageError unless
+    it can be read in shares.
+    """
     for file in list_files(data):
         if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
             raise UsageError(
@@ -151,10 +153,12 @@ def _format_of(data: Source) -> Format:
                 do="write it to a file first, or leave --workers out",
             )
     format = detect_format(input_files(data))
+    if args is not None and are_samples(args, format) and format in LINES:
+        return format
     if format not in (Format.TEXT, Format.PARQUET):
         raise UsageError(
             f"{source_name(data)} is a {format.value} file, which is read whole",
-            do="leave --workers out: shares are those of tables of edges, text or Parquet",
+            do="leave --workers out: shares are those of tables, text or Parquet, and libsvm text",
         )
     return format
 
@@ -184,6 +188,9 @@ def _can_be_read_again(path: str) -> bool:
 def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
     """Return lines about the graph and its cut."""
     edges, k = sum(graph.edges), job.plan.parts
+    if job.edges[""].samples:
+        kinds = classes_in_words(graph.ended[0].loaded.classes) or "by numbers"
+        why = f"they are samples, labelled {kinds}"
     ids = {name: graph.ended[0].loaded.types[name].ids for name in job.plan.types}
     lines = [_describe_graph(args, job, graph, ids)]
     if why:

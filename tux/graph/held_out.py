@@ -22,8 +22,8 @@ ADDED = ("test_", "types.")
 
 
 def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> None:
-    """Add to a folder of parts, which holds no held-out edges and no data of vertices, those of
-    `parts`, or of `which` of them. All other files stay as they are. Raises DiskError.
+    """Add to a folder of parts, which holds no held-out edges, those of `parts`, or of `which` of
+    them, and the data of their vertices. All other files stay as they are. Raises DiskError.
 
     Arrays of the folder may be mapped, so an array that changes is written to a new file.
     """
@@ -36,6 +36,8 @@ def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> N
         if len(grown.ids) > entry.ids:
             write_parquet(folder / f"{entry.name}.ids.parquet", {"id": grown.ids.values})
             _write_anew(folder / f"{entry.name}.order.npy", grown.order)
+            for field, values in grown.data.items():
+                _write_anew(folder / f"{entry.name}.data.{field}.npy", values)
         types.append(msgspec.structs.replace(entry, ids=len(grown.ids)))
     for number in which:
         part, same = parts[number], _unchanged_names(parts[number])

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +25,13 @@ from tux.graph.partitioned import choose_method, whole_types
 from tux.inputs.by_type import SourceOfTypes, other_types, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
 from tux.inputs.machine_share import MachineShare, share_of
+from tux.inputs.samples import (
+    check_reading,
+    classes_of,
+    hash_bits,
+    is_multiclass,
+    is_numeric,
+)
 from tux.inputs.serial_reason import (
     FileFacts,
     LoadRequest,
@@ -34,6 +41,7 @@ from tux.inputs.serial_reason import (
 )
 from tux.inputs.sizes import EdgeTotals
 from tux.io.formats.detect import Format
+from tux.io.samples.samples import sample_form
 from tux.io.source.input_files import (
     Source,
     input_files,
@@ -41,29 +49,33 @@ from tux.io.source.input_files import (
     pieces_of,
     source_name,
 )
-from tux.io.source.input_shares import cut_together
+from tux.io.source.input_shares import LINES, cut_together
 from tux.io.source.text import OnBadRow
 from tux.options import options
+from tux.options.options import Reading
 from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
+from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, SamplesAsked
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
 from tux.program import sources
 from tux.program.base_program import along
+from tux.program.input import Samples
 from tux.program.program import Program
 
 
 class TypeInput(NamedTuple):
     """The input of one edge type that loaders read: its files, which are of one format, and of its
-    columns the `fields`, by dtype, and those that are named.
+    columns the `fields`, by dtype, and those that are named. `samples`: of labelled samples, how
+    they are read.
     """
 
     data: Source
     fields: Mapping[str, str]
     columns: str | None
     format: Format
+    samples: SamplesAsked | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,8 @@ class ShareLoading:
         plan = plan_of(program, run.partitioner, loaders, loaders, seed)
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
+        if isinstance(program.input, Samples):
+            inputs[""] = input_of_samples(inputs[""], program, run.options)
         bad, threads = run.options.on_bad_row, run.threads
         job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
@@ -223,11 +237,41 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     `tux.graph.partition_inputs.partition_inputs`.
     """
     whole, name = whole_types(program), known_partitioner(program, partitioner)
-    ends = [edge.ends for edge in program.edge_types.values()]
-    how = choose_method(ends, name, parts, whole, program.edge.whole)
+    pairs = [edge.ends for edge in program.edge_types.values()]
+    how = choose_method(pairs, name, parts, whole, program.edge.whole)
     others = {name: program.edge_types[name].ends for name in other_types(program)}
     given = loaders, parts, how.name, seed, how.bipartite, how.favourite
-    return LoadingPlan(program.edge.ends, *given, others, whole[0] if whole else "")
+    ends, data = program.edge.ends, dict[str, list[str]]()
+    if isinstance(program.input, Samples):
+        known = program.vertices[ends[0]].fields
+        data = {ends[0]: [name for name in ("label", "weight") if name in known]}
+    return LoadingPlan(ends, *given, others, whole[0] if whole else "", data)
+
+
+def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:
+    """Return an input as one of the labelled samples of a program. Raises UsageError for options
+    that do not go together.
+    """
+    check_reading(program, reading)
+    form: Any = reading.form
+    asked = SamplesAsked(
+        form,
+        reading.label,
+        reading.weight,
+        classes_of(program, None),
+        is_numeric(program),
+        is_multiclass(program),
+        hash_bits(program),
+    )
+    return of_samples(given, asked)
+
+
+def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
+    """Return an input as one of labelled samples that are read as `asked`."""
+    format, path = given.format, input_files(given.data)
+    if format is Format.TEXT and (asked.form or sample_form(path, format)) == "svm":
+        format = Format.SVM  # no row runs over several lines
+    return given._replace(samples=asked, format=format)
 
 
 def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:
@@ -274,7 +318,7 @@ def loading_job(
         pieces = [read_by.get(number, []) for number in range(plan.loaders)]
         source = input_files(own.data)
         told = str(source), dict(own.fields), own.columns, own.format.value
-        edges[name] = EdgesInput(*told, pieces, [*pieces_of(source)])
+        edges[name] = EdgesInput(*told, pieces, [*pieces_of(source)], own.samples)
     size = 0
     if all(map(_is_plain_text, edges.values())):
         size = sum(file.size for own in inputs.values() for file in list_files(own.data))
@@ -285,7 +329,7 @@ def loading_job(
 def _is_plain_text(edges: EdgesInput) -> bool:
     """Return whether files are text that is not packed, as far as is known."""
     packed = any(_seems_packed(piece.path) for piece in edges.whole)
-    return edges.format == Format.TEXT.value and not packed
+    return Format(edges.format) in LINES and not packed
 
 
 def _seems_packed(path: str) -> bool:

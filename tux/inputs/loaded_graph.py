@@ -16,6 +16,7 @@ from tux.arrays.npy import map_npy
 from tux.base.text import data_name
 from tux.graph.cut_folder import without_edges
 from tux.graph.store import edges_prefix
+from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, other_types, sources_by_type
 from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals
@@ -25,6 +26,7 @@ from tux.io.source.odd_ids import odd_ids
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
+from tux.program.input import Samples
 from tux.program.program import Program
 
 
@@ -48,6 +50,8 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
         for name, each in bare.by_type.items()
     }
     first = read.pop("")
+    if isinstance(program.input, Samples):  # their ids are numbers of rows, and of columns
+        return first
     own = {name: _ids_of_first(folder, first, name) for name in dict.fromkeys(first.ends)}
     return replace(first, others=read, notes=(*first.notes, *odd_ids(own)))
 
@@ -58,7 +62,7 @@ def _rows_read(each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int
         each,
         ids=ids,
         columns=read.names,
-        rows=rows,
+        rows=rows if read.rows is None else read.rows,
         skipped=read.skipped,
         first_skipped=read.first_skipped,
         notes=read.notes,
@@ -86,6 +90,23 @@ def vertices_at_ends(
             degrees = map_npy(folder / f"{edges_prefix(edges)}degrees.{side}.npy")
             there[order[degrees > 0]] = True
     return there
+
+
+def count_sides(folder: Path, bare: EdgeData) -> list[int]:
+    """Count the vertices of either side that are at an end of an edge, of those in parts in a
+    folder, where edges lead from one side to another.
+    """
+    sides = two_sides([each.ends for each in bare.by_type.values()])
+    counts = []
+    for side in sides:
+        there = (
+            np.logical_or.reduce(
+                [vertices_at_ends(folder, bare, kind, name) for name in bare.by_type]
+            )
+            for kind in side
+        )
+        counts.append(sum(int(np.count_nonzero(each)) for each in there))
+    return counts
 
 
 def sides_of(folder: Path, bare: EdgeData, edges: str = "") -> Sides:

@@ -14,6 +14,7 @@ from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
 from tux.inputs.machine_share import MachineShare, share_of
+from tux.inputs.samples import groups_file
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
@@ -30,9 +31,14 @@ repeat others.
 """
 
 
+BY_CLASSES = (Input.specialise, Samples.specialise)
+"""The methods that look at no edges, but perhaps at the names of the classes."""
+
+
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
-    as its user names it. `recut`: it goes on from a checkpoint of other workers.
+    as its user names it. `recut`: it goes on from a checkpoint of other workers. `dealt`: each
+    machine is to get rows of its own.
     """
 
     program: Program
@@ -41,6 +47,7 @@ class LoadRequest(NamedTuple):
     partitioner: str
     has_test: bool = False
     recut: bool = False
+    dealt: bool = False
 
 
 class FileFacts(NamedTuple):
@@ -72,7 +79,7 @@ def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     return (
         _reason_of_run(asked)
         or _reason_of_program(asked)
-        or (_reason_of_files(found) if found else "")
+        or (_reason_of_files(asked.program, found) if found else "")
     )
 
 
@@ -103,8 +110,15 @@ def _reason_of_run(asked: LoadRequest) -> str:
         return "there is one worker"
     if asked.recut:
         return "a checkpoint becomes one of other workers by all edges"
-    if reading.form or reading.vocab or reading.stop:
+    of_samples = isinstance(asked.program.input, Samples)
+    if reading.vocab or reading.stop or (reading.form and not of_samples):
         return "documents are read whole"
+    if of_samples and asked.dealt:
+        return "errors in labels are told by all rows"
+    if of_samples and reading.form == "npz":
+        return "a matrix is read whole"
+    if of_samples and reading.labels is not None:
+        return "labels of another file are those of all rows"
     if reading.vertices:
         return "tables of vertices are joined with all edges"
     return ""
@@ -113,10 +127,12 @@ def _reason_of_run(asked: LoadRequest) -> str:
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
     given = type(program.input)
-    if isinstance(program.input, Samples | Points):
+    if isinstance(program.input, Points):
         return f"{given.__name__} are read whole"
+    if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
+        return why
     looks = {
-        "specialise": given.specialise is not Input.specialise,
+        "specialise": given.specialise not in BY_CLASSES,
         "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
         "topology": given.topology is not Input.topology,
     }
@@ -133,11 +149,20 @@ def _reason_of_program(asked: LoadRequest) -> str:
     return ""
 
 
-def _reason_of_files(found: FileFacts) -> str:
+def _reason_of_samples(program: Program) -> str:
+    if groups_file(program):
+        return "groups are those of all features"
+    return "samples beside other edges are read whole" if len(program.edge_types) > 1 else ""
+
+
+def _reason_of_files(program: Program, found: FileFacts) -> str:
+    readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
+    if isinstance(program.input, Samples):
+        readable += (Format.SVM, Format.LDA_C)
     for each in found.by_type.values():
         if each.format is None:
             return "they can be read only once"
-        if each.format not in (Format.TEXT, Format.PARQUET):
+        if each.format not in readable:
             return f"a {each.format.value} file is read whole"
     if found.others and any(each.share for each in found.by_type.values()):
         return "machines have rows of their own of one edge type alone"

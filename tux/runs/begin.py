@@ -20,9 +20,10 @@ from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
-from tux.graph.union import Union, two_sides
+from tux.graph.union import Union
 from tux.inputs.in_shares import ShareLoading
 from tux.inputs.load import Data, Inputs, load
+from tux.inputs.loaded_graph import count_sides
 from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
@@ -154,11 +155,8 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     train, end = inputs.train, program.edge.whole
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
-    elif inputs.loaded:  # then there are two sides, and no vertices without edges
-        sides = two_sides([each.ends for each in train.by_type.values()])
-        name, reason = recommend_for_types(
-            *(sum(len(train.ids[kind]) for kind in side) for side in sides)
-        )
+    elif inputs.loaded:  # then there are two sides
+        name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train))
     else:
         union = Union.of(train)
         bipartite = bool(union.sides)

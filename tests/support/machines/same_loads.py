@@ -16,7 +16,12 @@ from tux.parallel_load.algorithm.kept import ArraySpool
 from tux.parallel_load.algorithm.loader import loader
 from tux.parallel_load.algorithm.rounds import run_together
 from tux.parallel_load.process import loading
-from tux.parallel_load.process.loader_process import LoaderResult, read_rows, spool_of
+from tux.parallel_load.process.loader_process import (
+    LoaderResult,
+    complete_rows,
+    read_rows,
+    spool_of,
+)
 from tux.runs.begin import choose_partitioner, introduce, load_for
 from tux.runs.description import describe
 
@@ -41,14 +46,15 @@ def side_by_side(graph, job, command, watch):
 def side_by_side_of(graph, jobs):
     """Run the loaders in this process, where each loader has its own job."""
     plan = jobs[0].plan
-    rows = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
-    loaded = run_together(
-        [
-            loader(plan, number, each.share, ArraySpool(graph, spool_of(graph, number)))
-            for number, each in enumerate(rows)
-        ]
-    )
-    return [LoaderResult(each, 0, 0, own.read) for each, own in zip(loaded, rows, strict=True)]
+    read = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
+
+    def steps(number, rows):
+        rows = yield from complete_rows(jobs[number], number, rows)
+        keep = ArraySpool(graph, spool_of(graph, number))
+        loaded = yield from loader(plan, number, rows.share, keep)
+        return LoaderResult(loaded, 0, 0, rows.read)
+
+    return run_together([steps(number, rows) for number, rows in enumerate(read)])
 
 
 def begin_run(folder, program, data, test, options, *, in_shares):

@@ -15,7 +15,9 @@ block of lines and marks the bad ones; their faults are found line by line
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,12 +39,46 @@ from tux.io.bags.pair_lines import (
     Rules,
     parse_block,
 )
-from tux.io.source.text import NUMBER, note_bad_lines, text_blocks
+from tux.io.source.text import NUMBER, Tell, note_bad_lines, text_blocks
 
 HEAD = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?:.*", re.IGNORECASE)  # a number, and another one
 LOOKED_AT = 200  # lines, to tell whether rows have labels with weights
 MIN_ROWS_OF_LABEL = 4  # rows of each label, to be sure of it
 MANY, SHARE = 0.25, 0.75  # of the rows
+
+
+class LineFacts(NamedTuple):
+    """The facts about lines of pairs which the user should know: how many entries repeat the column
+    of another one, whether a column 0 or queries occur, and whether rows begin with weights.
+    """
+
+    repeated: int = 0
+    has_zero: bool = False
+    has_queries: bool = False
+    weighted: bool = False
+
+    @staticmethod
+    def join(each: Sequence[LineFacts]) -> LineFacts:
+        """Return the facts about several pieces of text together."""
+        repeated, *flags = zip(*each, strict=True)
+        return LineFacts(sum(repeated), *map(any, flags))
+
+    def notes(self, asked: BagSpec) -> tuple[str, ...]:
+        """Return sentences for the user."""
+        told = (collisions if asked.bits else repetitions)(self.repeated, asked.row, asked.column)
+        if self.has_zero:
+            told += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
+        if self.has_queries:
+            told += ("qid, the query of each row, is left out: rows are not ranked",)
+        if self.weighted:
+            told += ("each row begins with its label and its weight, as label:weight",)
+        return told
+
+    def numbering(self, asked: BagSpec, form: str) -> ColumnNumbering:
+        """Return how the columns are numbered."""
+        if form == "lda-c":
+            return ColumnNumbering("lda-c", asked.first)
+        return ColumnNumbering("libsvm", int(not self.has_zero))
 
 
 def read_lines(asked: BagSpec, form: str) -> Entries:
@@ -59,10 +95,51 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
                 continue
         lines.add(block, rules)
     if rules is None:
-        raise DataError(
-            f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
-        )
-    return lines.whole(rules)
+        raise _no_row(asked, begun)
+    entries, facts = lines.whole(rules)
+    return entries._replace(notes=facts.notes(asked), numbering=facts.numbering(asked, form))
+
+
+def begin_lines(asked: BagSpec, form: str) -> Rules:
+    """Return the rules for the lines of a file, which is read only until they are known. Raises
+    `DataError` if it has no row.
+    """
+    begun = b""
+    for block in text_blocks(asked.path):
+        begun += block
+        if (rules := _rules(begun, asked, form)) is not None:
+            return rules
+    raise _no_row(asked, begun)
+
+
+class LinesRead(NamedTuple):
+    """The rows of some lines, and the facts about them; rows of all lines of a share, also of bad
+    ones, have numbers, `rows` in all.
+    """
+
+    entries: Entries
+    facts: LineFacts
+    rows: int
+
+
+def read_share_lines(asked: BagSpec, form: str, rules: Rules, tell: Tell | None) -> LinesRead:
+    """Read a share of the lines of a file, whose `rules` are those of the whole (`begin_lines`);
+    rows are numbered from 1 here. `tell` is called with the amount read.
+    """
+    lines, size = _Lines(asked, form), 0
+    for block in text_blocks(asked.path, asked.bad.places):
+        lines.add(block, rules)
+        size += len(block)
+        if tell:
+            tell(size, asked.bad.places.pieces - 1)
+    return LinesRead(*lines.whole(rules), lines.rows)
+
+
+def _no_row(asked: BagSpec, begun: bytes) -> DataError:
+    """Return the error about a file without rows, of which `begun` is all."""
+    return DataError(
+        f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
+    )
 
 
 class _Lines:
@@ -103,25 +180,14 @@ class _Lines:
         self.rows += int(np.count_nonzero(parsed.state))
         self.number += len(parsed.state)
 
-    def whole(self, rules: Rules) -> Entries:
-        """Return all rows, with what is odd about them."""
-        asked = self.asked
+    def whole(self, rules: Rules) -> tuple[Entries, LineFacts]:
+        """Return all rows, and the facts about them."""
+        weighted = rules.head == WEIGHTED
         labels = self.labels.whole() if rules.head in (LABEL, WEIGHTED) else None
         entries = self.gathered.whole(labels)
-        notes = (collisions if asked.bits else repetitions)(self.repeated, asked.row, asked.column)
-        if self.has_zero:
-            notes += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
-        if self.has_queries:
-            notes += ("qid, the query of each row, is left out: rows are not ranked",)
-        if rules.head == WEIGHTED:
-            notes += ("each row begins with its label and its weight, as label:weight",)
-        numbering = ColumnNumbering("libsvm", int(not self.has_zero))
-        if self.form == "lda-c":
-            numbering = ColumnNumbering("lda-c", asked.first)
-        entries = entries._replace(notes=notes, numbering=numbering)
-        return entries._replace(
-            weights=np.concatenate(self.weights) if rules.head == WEIGHTED else None
-        )
+        facts = LineFacts(self.repeated, self.has_zero, self.has_queries, weighted)
+        weights = np.concatenate(self.weights) if weighted else None
+        return entries._replace(weights=weights), facts
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:

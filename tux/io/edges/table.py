@@ -8,7 +8,7 @@ is a header, else by position. Of text (`tux.io.source.table_text`), plain rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -34,13 +34,11 @@ from tux.io.source.text import (
     TEXT,
     WHOLE,
     BadRows,
+    Tell,
     blocks,
     cut_word,
     not_number,
 )
-
-Tell = Callable[[int, float], None]
-"""A function that is called with the amount read: unpacked bytes of text, and pieces of files."""
 
 MARKED_ROWS = (
     "Its lines begin with # or %, as comments do; below a line of names, such as source,target, "

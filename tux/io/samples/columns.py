@@ -18,7 +18,7 @@ from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, sum_entries
-from tux.io.bags.hashed import collisions, hash_words
+from tux.io.bags.hashed import hash_words
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.edges.columns import check_names_differ, unused_notes
@@ -31,7 +31,9 @@ from tux.io.samples.labels import (
     plain_number,
 )
 from tux.io.samples.options import SampleOptions
-from tux.io.source.precision import lost_note
+from tux.io.samples.table_facts import TableFacts
+from tux.io.source.precision import CloseNumbers
+from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER
 from tux.io.vertices.columns import INDEX
 
@@ -44,7 +46,6 @@ CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messag
 USUAL = ("label", "y", "target", "class")
 COUNTERS = re.compile(r"index|row\.?names?|row|x|no|nr|num|#|.*id", re.IGNORECASE)
 """Names of columns that may count the rows; those of `INDEX` surely do."""
-MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -173,6 +174,16 @@ def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     return ~good
 
 
+class TableRead(NamedTuple):
+    """The rows that were read into a table, of which so many have a number, bad ones too; and the
+    place of each, by its number.
+    """
+
+    table: SampleTable
+    numbered: int
+    where: Where
+
+
 class SampleTable:
     """Rows that arrive piece by piece as columns of numbers and of words."""
 
@@ -188,14 +199,21 @@ class SampleTable:
         self._kinds: dict[str, int] = {}
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
-        self._coarse: dict[int, str] = {}  # sentences about odd values, by place of the column
-        # by place of a column that may count the rows: its values minus the numbers of the rows
-        self._excess = {at: set[float]() for at in self._columns if COUNTERS.fullmatch(names[at])}
-        # sentences for the user about the columns
-        self.names_told = _odd_names(names, roles, how.known_features(asked.column))
-        self.notes: list[str] = []
-        self.missing: dict[str, int] = {}  # numbers that are missing, by column
-        self.collided = 0  # entries whose hash another one of the row has
+        self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
+        self.facts = TableFacts(
+            names=[*names],
+            told=[
+                *_odd_names(names, roles, how.known_features(asked.column)),
+                *unused_notes(names, self.picks),
+            ],
+            notes=[],
+            passed=LineCounts(),
+            words={},
+            excess={},
+            missing={},
+            collided=0,
+            numbering=str(self._numbering() or ""),
+        )
 
     def add(
         self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
@@ -216,7 +234,8 @@ class SampleTable:
             before = len(row)
             row, column, value = sum_entries(row, column, value)
             value = np.clip(value, *self.asked.reals())
-            self.collided += before - len(row)
+            collided = self.facts.collided + before - len(row)
+            self.facts = self.facts._replace(collided=collided)
         self._gathered.add(ids, np.bincount(row, minlength=len(ids)), column, value)
         for place, role in enumerate(self.roles):
             if role == "weight":
@@ -233,16 +252,18 @@ class SampleTable:
         """Return the feature of a column of numbers, and its value in each row."""
         (number,), (sign,) = self._number_features([self.names[place]], place)
         self._look_at(place, numbers)
-        if place in self._excess and len(ids):
+        if COUNTERS.fullmatch(self.names[place]) and len(ids):
             excess = numbers - ids
-            self._excess[place] |= {float(excess.min()), float(excess.max())}
+            least, most = float(excess.min()), float(excess.max())
+            low, top = self.facts.excess.get(place, (least, most))
+            self.facts.excess[place] = min(low, least), max(top, most)
         return number, sign * numbers
 
     def _word_entries(self, place: int, words: Words) -> tuple[np.ndarray, np.ndarray]:
         """Return the feature and the value in each row of a column of words."""
         codes, texts = words
         known, signs = self._number_features(texts, place, f"{self.names[place]}=")
-        self._look_at_words(place, texts)
+        self._look_at_words(place, words)
         there = np.array([bool(text) for text in texts] + [False])
         value = np.where(there, np.append(signs, 0.0), 0.0)[codes]
         return np.append(known, np.int32(-1))[codes], value
@@ -261,22 +282,26 @@ class SampleTable:
             f"column {self.names[place]} holds categories that are numbers, and is read as one of "
             "numbers; convert it to strings if these are no amounts"
         )
-        self.notes += [note] if note not in self.notes else []
+        self.facts.notes.extend([note] if note not in self.facts.notes else [])
+
+    def count_missing(self, place: int, count: int) -> None:
+        """Count missing numbers of a column."""
+        self.facts.missing[place] = self.facts.missing.get(place, 0) + count
 
     def _look_at(self, place: int, numbers: np.ndarray) -> None:
-        """Note a column of numbers that lose digits in 32 bits, once."""
-        if self.asked.dtype.itemsize > 4 or place in self._coarse:
-            return
-        if note := lost_note(f"column {self.names[place]}", numbers):
-            self._coarse[place] = note
+        """Look whether a column of numbers loses digits in 32 bits."""
+        if self.asked.dtype.itemsize <= 4:
+            self.close.setdefault(place, CloseNumbers()).add(numbers)
 
-    def _look_at_words(self, place: int, texts: Sequence[str]) -> None:
-        """Note a column of words that are all numbers, once."""
-        if place not in self._coarse and texts and all(map(NUMBER.fullmatch, filter(None, texts))):
-            self._coarse[place] = (
-                f"column {self.names[place]} holds words that are numbers, a {self.asked.column} "
-                "each; convert it to numbers if these are amounts"
-            )
+    def _look_at_words(self, place: int, words: Words) -> None:
+        """Look whether the words of a column are all numbers."""
+        if not self.facts.words.get(place, True):
+            return
+        codes, texts = words
+        there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+        used = [text for text, is_used in zip(texts, there.tolist(), strict=True) if is_used]
+        if found := [*filter(None, used)]:
+            self.facts.words[place] = all(map(NUMBER.fullmatch, found))
 
     def _number_features(
         self, names: Sequence[str], place: int, before: str = ""
@@ -314,26 +339,8 @@ class SampleTable:
         )
         targets = np.concatenate(self._targets) if "target" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
-        counters = [
-            f"column {self.names[at]} counts the rows, and is a {self.asked.column}; leave it out "
-            f"if it is no value of a {self.asked.row}"
-            for at, excess in self._excess.items()
-            if excess in ({0.0}, {-1.0}) and len(entries.rows) >= MIN_COUNTED_ROWS
-        ]
-        gaps = ", ".join(
-            f"{count:,} of column {name}" for name, count in self.missing.items() if count
-        )
-        missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
-        added = collisions(self.collided, self.asked.row, self.asked.column)
-        notes = (
-            *self.names_told,
-            *unused_notes(self.names, self.picks),
-            *self.notes,
-            *self._coarse.values(),
-            *counters,
-            *missing,
-            *added,
-        )
+        lost = {at: each.note(f"column {self.names[at]}") for at, each in self.close.items()}
+        notes = self.facts.sentences(self.asked, len(entries.rows), lost)
         entries = entries._replace(column=column, notes=notes, numbering=self._numbering())
         return SampleRows(entries, where, labels, targets, weight)
 

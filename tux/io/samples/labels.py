@@ -40,6 +40,36 @@ class LabelCountError(DataError):
     """Labels of one kind, or of more than two."""
 
 
+class LabelKinds(NamedTuple):
+    """The different texts of labels, or one text for each kind of them: of each the first sample
+    that has it, and how many have it.
+    """
+
+    texts: list[str]
+    first: np.ndarray  # (k,) int64
+    counts: np.ndarray  # (k,) int64
+
+    def merge(self) -> tuple[LabelKinds, np.ndarray]:
+        """Merge the texts of each kind into one, the first that occurs; kinds are in the order in
+        which they occur. Return also the kind of each text, (k,) int32, -1 for one that is no
+        label.
+        """
+        kinds: dict[float | str, int] = {}
+        texts, first = list[str](), list[int]()
+        kind_of = np.full(len(self.texts), -1, np.int32)
+        for at in np.argsort(self.first, kind="stable").tolist():
+            text = self.texts[at].strip()
+            if (meant := label_value(text)) is None:
+                continue
+            kind_of[at] = kinds.setdefault(meant, len(kinds))
+            if len(texts) < len(kinds):
+                texts.append(text)
+                first.append(int(self.first[at]))
+        counts = np.zeros(len(kinds), np.int64)
+        np.add.at(counts, kind_of[kind_of >= 0], self.counts[kind_of >= 0])
+        return LabelKinds(texts, np.array(first, np.int64), counts), kind_of
+
+
 class SampleLabels(NamedTuple):
     """The label of each of n samples, ``texts[codes[i]]`` as in the file; the code is -1 if there
     is none.
@@ -63,15 +93,12 @@ class SampleLabels(NamedTuple):
 
     def merge_kinds(self) -> SampleLabels:
         """Merge the texts of each kind into one, the first that occurs."""
-        kinds: dict[float | str, int] = {}
-        texts: list[str] = []
-        kind_of = np.full(len(self.texts) + 1, -1, np.int32)  # the last one for code -1
-        for code in np.argsort(self.first(), kind="stable").tolist():
-            text = self.texts[code].strip()
-            if (meant := label_value(text)) is not None:
-                kind_of[code] = kinds.setdefault(meant, len(kinds))
-                texts += [text] * (len(kinds) - len(texts))
-        return SampleLabels(kind_of[self.codes], texts)
+        kinds, kind_of = self.kinds().merge()
+        return SampleLabels(np.append(kind_of, np.int32(-1))[self.codes], kinds.texts)
+
+    def kinds(self) -> LabelKinds:
+        """Return the texts, with the first sample of each and their counts."""
+        return LabelKinds(self.texts, self.first(), self.counts())
 
     def first(self) -> np.ndarray:
         """Return the first sample of each text, (len(texts),) int64; n for a text that does not
@@ -190,7 +217,7 @@ class UnknownLabel(DataError):
 
 
 def label_signs(
-    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
+    labels: SampleLabels, classes: Classes | None, where: Where, path: str
 ) -> tuple[np.ndarray, Classes]:
     """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to -1 and +1,
     (n,) float32. Returns them, and the classes that these stand for: `classes`, or the two kinds
@@ -199,30 +226,50 @@ def label_signs(
     ``where(i)`` is the place of sample i. Raises `DataError` for another number of kinds, and with
     `classes` for a label unknown to them.
     """
+    signs, classes = kind_signs(labels.kinds(), classes, where, path)
+    return signs[labels.codes], classes
+
+
+def kind_signs(
+    kinds: LabelKinds, classes: Classes | None, where: Where, path: str
+) -> tuple[np.ndarray, Classes]:
+    """Return -1 or +1 for each of k kinds of labels, (k,) float32, and the classes: see
+    `label_signs`.
+    """
     if classes is None:
-        classes = _two_classes(labels, where, path)
+        classes = _two_classes(kinds, where, path)
     known = {label_value(classes[0].strip()): -1.0, label_value(classes[1].strip()): 1.0}
     if len(known) < 2 or None in known:
         raise UsageError(
             f"classes {classes[0]!r} and {classes[1]!r} are not two different labels", do="give two"
         )
-    sign = np.array([known.get(label_value(text), 0.0) for text in labels.texts], np.float32)
+    sign = np.array([known.get(label_value(text), 0.0) for text in kinds.texts], np.float32)
     if (sign == 0).any():
-        raise _unknown(labels, sign == 0, where, f"neither {classes[0]!r} nor {classes[1]!r}")
-    return sign[labels.codes], classes
+        raise _unknown(kinds, sign == 0, where, f"neither {classes[0]!r} nor {classes[1]!r}")
+    return sign, classes
 
 
 def class_numbers(
-    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
+    labels: SampleLabels, classes: Classes | None, where: Where, path: str
 ) -> tuple[np.ndarray, Classes]:
     """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to the numbers of
     their classes from 0, (n,) float32. Returns them, and the classes: those given, or all kinds
     found, in ascending order. Raises the errors of `label_signs`.
     """
+    numbers, classes = kind_numbers(labels.kinds(), classes, where, path)
+    return numbers[labels.codes], classes
+
+
+def kind_numbers(
+    kinds: LabelKinds, classes: Classes | None, where: Where, path: str
+) -> tuple[np.ndarray, Classes]:
+    """Return the number of the class of each of k kinds of labels, (k,) float32, and the classes:
+    see `class_numbers`.
+    """
     if classes is None:
-        if len(labels.texts) < 2:
-            raise _of_one_kind(labels, path)
-        classes = _ascending(labels.texts)
+        if len(kinds.texts) < 2:
+            raise _of_one_kind(kinds, path)
+        classes = _ascending(kinds.texts)
     known = {label_value(name.strip()): number for number, name in enumerate(classes)}
     if len(known) < max(2, len(classes)) or None in known:
         raise UsageError(
@@ -231,24 +278,22 @@ def class_numbers(
             "more, all different and none empty",
             do="give each of them once",
         )
-    number = np.array([known.get(label_value(text), -1) for text in labels.texts], np.float32)
+    number = np.array([known.get(label_value(text), -1) for text in kinds.texts], np.float32)
     if (number < 0).any():
-        raise _unknown(labels, number < 0, where, f"none of the classes {_first_texts(classes)}")
-    return number[labels.codes], tuple(classes)
+        raise _unknown(kinds, number < 0, where, f"none of the classes {_first_texts(classes)}")
+    return number, tuple(classes)
 
 
-def _unknown(
-    labels: SampleLabels, wrong: np.ndarray, where: Callable[[int], str], what: str
-) -> UnknownLabel:
+def _unknown(kinds: LabelKinds, wrong: np.ndarray, where: Where, what: str) -> UnknownLabel:
     """Return the error about the first sample with one of the `wrong` kinds, which is not among the
     classes.
     """
-    at = int(labels.first()[wrong].min())
+    at = int(np.argmin(np.where(wrong, kinds.first, np.iinfo(np.int64).max)))
     return UnknownLabel(
-        f"label {quote_word(labels.texts[labels.codes[at]])} is {what}",
-        where=where(at),
+        f"label {quote_word(kinds.texts[at])} is {what}",
+        where=where(int(kinds.first[at])),
         do="Correct the label; the classes are those of training. It has "
-        f"{_first_texts(labels.texts)}.",
+        f"{_first_texts(kinds.texts)}.",
     )
 
 
@@ -266,30 +311,26 @@ def _ascending(texts: Sequence[str]) -> Classes:
     return tuple(sorted(texts))
 
 
-def _of_one_kind(labels: SampleLabels, path: str) -> LabelCountError:
-    kinds = [
-        f"{quote_word(text)} ({count:,})"
-        for text, count in zip(labels.texts, labels.counts().tolist(), strict=True)
-    ]
+def _of_one_kind(kinds: LabelKinds, path: str) -> LabelCountError:
+    (text,), (count,) = kinds.texts, kinds.counts.tolist()
     return LabelCountError(
-        f"all labels of {path} are of one kind: {kinds[0]}",
+        f"all labels of {path} are of one kind: {quote_word(text)} ({count:,})",
         do="To tell two kinds apart, samples of both are needed.",
     )
 
 
-def _two_classes(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
+def _two_classes(kinds: LabelKinds, where: Where, path: str) -> Classes:
     """Return the two kinds of labels, the smaller first. LabelCountError for another number
     of kinds.
     """
-    if len(labels.texts) == 2:
-        return _ascending(labels.texts)
-    if len(labels.texts) < 2:
-        raise _of_one_kind(labels, path)
-    counts = labels.counts().tolist()
-    kinds = [
+    if len(kinds.texts) == 2:
+        return _ascending(kinds.texts)
+    if len(kinds.texts) < 2:
+        raise _of_one_kind(kinds, path)
+    shown = [
         f"{quote_word(text)} ({count:,})"
-        for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
+        for text, count in zip(kinds.texts[:SHOWN], kinds.counts.tolist(), strict=False)
     ]
-    more = ", ..." if len(labels.texts) > SHOWN else ""
-    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
-    raise LabelCountError(found, where=where(int(labels.first()[2])), do=MORE)
+    more = ", ..." if len(kinds.texts) > SHOWN else ""
+    found = f"{len(kinds.texts):,} kinds of labels instead of two: {', '.join(shown)}{more}"
+    raise LabelCountError(found, where=where(int(kinds.first[2])), do=MORE)

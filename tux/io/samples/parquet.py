@@ -5,7 +5,7 @@ kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from tux.io.samples.columns import (
     Role,
     SampleRows,
     SampleTable,
+    TableRead,
     Words,
     faulty_values,
     known_kinds,
@@ -27,7 +28,8 @@ from tux.io.samples.columns import (
 )
 from tux.io.samples.labels import SampleLabels
 from tux.io.samples.options import SampleOptions
-from tux.io.source.input_files import pieces_of
+from tux.io.source.input_files import FilePiece, pieces_of
+from tux.io.source.text import Tell
 
 CELLS = 1 << 22  # cells of a file that are read at a time
 
@@ -36,28 +38,59 @@ def read_parquet_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     """Read the rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.samples.read_samples`.
     """
-    table: SampleTable | None = None
-    done, (first, *_) = 0, pieces_of(asked.path)
-    for piece in pieces_of(asked.path):
-        with arrow.parquet_file(piece.path) as file:
-            own = _begin_table(list(file.schema_arrow), asked, how, piece.path)
-            table, names = table or own, own.names
-            if [names, own.roles] != [table.names, table.roles]:
-                raise DataError(
-                    f"the columns of {piece.path} are other ones than those of {first.path}",
-                    do=f"They are {', '.join(names)}, and {', '.join(table.names)}; give all files "
-                    "the same ones.",
-                )
-            asked.bad.places.begin(done + 1, piece)
-            picks = table.picks
-            for batch in file.iter_batches(
-                max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
-            ):
-                arrow.validate_piece(batch)
-                done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
-    if not done or table is None:
+    found = parquet_table(asked, how, asked.path)
+    if not found.numbered:
         raise DataError(f"{asked.path} holds no {asked.row}")
-    return table.whole(lambda row: asked.bad.places.of(row, "row "))
+    return found.table.whole(found.where)
+
+
+def parquet_table(
+    asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None = None
+) -> TableRead:
+    """Read the rows of Parquet files, all or a share of the `whole`, whose first file shows the
+    columns. `tell` is called with the amount read.
+    """
+    first, done = pieces_of(whole)[0].path, 0
+    with arrow.parquet_file(first) as file:
+        table = _begin_table(list(file.schema_arrow), asked, how, first)
+    for number, piece in enumerate(pieces_of(asked.path)):
+        before = arrow.parquet_rows(piece.path, 0, piece.begin) if piece.begin else 0
+        asked.bad.places.begin(done + 1, piece, before + 1)
+        told, begun = _teller(tell, number, piece), done
+        for columns in _batches(piece, table, first, how):
+            done = _add_batch(table, columns, done)
+            told(done - begun)
+    return TableRead(table, done, lambda row: asked.bad.places.of(row, "row "))
+
+
+def _batches(
+    piece: FilePiece, table: SampleTable, first: str, how: SampleOptions
+) -> Iterator[list[tuple[int, Any]]]:
+    """Yield columns of the rows of a piece of a file, by place. Raises `DataError` if they are
+    other ones than those of the `first` file, with which the table was begun.
+    """
+    names, picks = table.names, table.picks
+    with arrow.parquet_file(piece.path) as file:
+        own = _begin_table(list(file.schema_arrow), table.asked, how, piece.path)
+        if [own.names, own.roles] != [names, table.roles]:
+            raise DataError(
+                f"the columns of {piece.path} are other ones than those of {first}",
+                do=f"They are {', '.join(own.names)}, and {', '.join(names)}; give all files "
+                "the same ones.",
+            )
+        groups = [*range(file.metadata.num_row_groups)][piece.begin : piece.end]
+        size, wanted = max(1, CELLS // len(picks)), [names[at] for at in picks]
+        for batch in file.iter_batches(size, groups, columns=wanted):
+            arrow.validate_piece(batch)
+            yield [(at, batch.column(names[at])) for at in picks]
+
+
+def _teller(tell: Tell | None, number: int, piece: FilePiece) -> Callable[[int], None]:
+    """Return a function that tells how much is read when so many rows of piece `number` are."""
+    if tell is None:
+        return lambda rows: None
+    total = max(arrow.parquet_rows(piece.path, piece.begin, piece.end), 1)
+    return lambda rows: tell(0, number + rows / total)
 
 
 class _Field(NamedTuple):
@@ -157,9 +190,7 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
             continue
         if role == "number":
-            table.missing[table.names[at]] = table.missing.get(table.names[at], 0) + int(
-                np.count_nonzero(~there)
-            )
+            table.count_missing(at, int(np.count_nonzero(~there)))
         values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
     bad = {

@@ -9,7 +9,7 @@ sample without entries is a vertex without edges.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
@@ -52,6 +52,7 @@ RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
 FORMS = get_args(SampleForm)
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
+SPELLED_LABELS = 2  # texts of labels, at most, that are told as they are spelled
 SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
 
@@ -104,11 +105,11 @@ def read_samples(
     kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
     path = input_files(path)
     format = format or detect_format(path)
-    form = how.form or _form(path, format)
-    _check(path, ends, kinds, form, how)
+    form = how.form or sample_form(path, format)
+    check_samples(path, ends, kinds, form, how)
     bad = BadRows(path, stop=how.on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    first = _first(format, how.form)
+    first = lowest_feature(format, how.form)
     asked = BagSpec(path, *ends, field, dtype, first, None, bad, how.hash_bits)
     if how.labels is not None:
         how = replace(how, apart=read_sample_labels(how.labels))
@@ -131,7 +132,7 @@ def samples_of(
     return SampleData(edges, label, weights, meant, left_out)
 
 
-def _form(path: str, format: Format) -> SampleForm:
+def sample_form(path: str, format: Format) -> SampleForm:
     """Return the form of a file of some format; its name may end as those of libsvm. Raises
     DataError for a format without labels.
     """
@@ -148,14 +149,14 @@ def _form(path: str, format: Format) -> SampleForm:
     return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
 
 
-def _first(format: Format, form: str | None) -> int:
+def lowest_feature(format: Format, form: str | None) -> int:
     """Return the lowest number of a feature: 0, as scikit-learn writes libsvm text. But text that
     looks like lda-c and has a 0 is lda-c, which has no labels.
     """
     return int(format is Format.LDA_C and form is None)
 
 
-def _check(
+def check_samples(
     path: str, ends: tuple[str, str], kinds: Mapping[str, np.dtype], form: str, how: SampleOptions
 ) -> None:
     """Raise UsageError for arguments that do not go together."""
@@ -211,7 +212,7 @@ def _read_rows(asked: BagSpec, form: str, how: SampleOptions, *, parquet: bool) 
     if how.numeric:
         return SampleRows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
-    if several := next(filter(SEVERAL.search, labels.texts), ""):
+    if several := several_labels(labels.texts):
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
         raise DataError(
             f"labels with a comma or a semicolon, such as {quote_word(several)}: several "
@@ -220,14 +221,22 @@ def _read_rows(asked: BagSpec, form: str, how: SampleOptions, *, parquet: bool) 
             do="Write numbers with a point; of several labels write a file for each, in which it "
             "is 1 or 0.",
         )
-    if len(labels.texts) <= 2:  # as they are spelled in the file, not as Python writes numbers
-        lines = (
-            line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
-        )
-        labels = labels._replace(
-            texts=[re.split(r"[\s#:]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
-        )
+    if len(labels.texts) <= SPELLED_LABELS:
+        labels = labels._replace(texts=spelled_labels(asked.path, entries.rows[labels.first()]))
     return SampleRows(entries, where, labels, weight=entries.weights)
+
+
+def several_labels(texts: Sequence[str]) -> str:
+    """Return the first text that looks like several labels, "" if there is none."""
+    return next(filter(SEVERAL.search, texts), "")
+
+
+def spelled_labels(path: str, rows: np.ndarray) -> list[str]:
+    """Return the labels of some rows of a libsvm file as they are spelled there, not as Python
+    writes numbers.
+    """
+    lines = (line_of(path, row, LINE).text for row in rows.tolist())
+    return [re.split(r"[\s#:]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
 
 
 def _join_labels(
@@ -262,15 +271,19 @@ def _classes(
             return none, classes or CLASSES, rows
     lacking = np.flatnonzero(labels.codes < 0)
     if len(lacking):
-        at = int(lacking[0])
-        word = "" if (code := int(rows.labels.codes[at])) < 0 else rows.labels.texts[code]
-        why = f"the label is {word!r}, not finite" if word else "the label is missing"
+        code = int(rows.labels.codes[lacking[0]])
+        why = label_fault("" if code < 0 else rows.labels.texts[code])
         rows = _drop_rows(rows, lacking, why, bad)
         labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
     told = class_numbers if how.multiclass else label_signs
     label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
     return label, classes, rows
+
+
+def label_fault(word: str) -> str:
+    """Return the fault of a label that is none, "" if it is missing, in words."""
+    return f"the label is {word!r}, not finite" if word else "the label is missing"
 
 
 def _numbers(
@@ -297,15 +310,24 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
     """Drop and note the bad rows at places `lacking`, one at least; `why` is the first's fault."""
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
-        most = len(lacking) > len(rows.entries.rows) // 2
-        raise DataError(why, where=place, do="Correct the labels." if most else ADVICE)
+        raise label_error(why, place, len(lacking), len(rows.entries.rows))
     bad.first = bad.first or f"{place}: {why}"
     bad.count += len(lacking)
     if len(lacking) == len(rows.entries.rows):
         raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
+    return rows_without(rows, lacking)
+
+
+def label_error(why: str, place: str, lacking: int, rows: int) -> DataError:
+    """Return the error about the first of so many `lacking` labels of all `rows`."""
+    return DataError(why, where=place, do="Correct the labels." if lacking > rows // 2 else ADVICE)
+
+
+def rows_without(rows: SampleRows, dropped: np.ndarray) -> SampleRows:
+    """Return the rows but those at some places. Their labels are left out."""
     entries = rows.entries
     kept = np.ones(len(entries.rows), np.bool_)
-    kept[lacking] = False
+    kept[dropped] = False
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
     if isinstance(column, CodedColumn):

@@ -25,6 +25,7 @@ from tux.io.samples.columns import (
     Role,
     SampleRows,
     SampleTable,
+    TableRead,
     Words,
     faulty_values,
     known_kinds,
@@ -43,6 +44,7 @@ from tux.io.source.text import (
     NUMBER,
     NUMERIC,
     Begin,
+    Tell,
     cut_word,
     not_number,
     quote_word,
@@ -60,7 +62,17 @@ def read_text_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     """Read the rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.samples.read_samples`.
     """
-    first = first_lines(asked.path, JUDGED + 1)
+    found = text_table(asked, how, asked.path)
+    return found.table.whole(found.where)
+
+
+def text_table(
+    asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None = None
+) -> TableRead:
+    """Read the rows of a table of text, of all files or of a share of the `whole`, whose first rows
+    show the columns. `tell` is called with the amount read.
+    """
+    first = first_lines(whole, JUDGED + 1)
     if (seen := first_rows(first, 2)) is None:
         raise DataError(
             f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
@@ -71,19 +83,22 @@ def read_text_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     lines.title = title
     begin = _beginning(lines, text.table.names, text.table.roles, first.path)
 
-    def place(row: int) -> str:
+    def place_in(path: str, row: int) -> str:
         again = TableLines(text.layout)
         again.title = title
         rows = TABS if seen.separator == "\t" else ROW
-        return line_of(asked.path, row, rows, begin, again.blocks).place
+        return line_of(path, row, rows, begin, again.blocks).place
 
-    _check_decimals(text, seen, place)
-    number = 1  # of the block's first line
+    _check_decimals(text, seen, lambda row: place_in(whole, row))
+    number, size = 1, 0  # of the block's first line; of what is read
     for block in lines.blocks(text_blocks(asked.path, asked.bad.places, begin)):
         text.add(block, number)
         number += block.count(b"\n")
-    text.table.notes += lines.line_counts.notes(asked.row)
-    return text.table.whole(place)
+        size += len(block)
+        if tell:
+            tell(size, asked.bad.places.pieces - 1)
+    text.table.facts = text.table.facts._replace(passed=lines.line_counts)
+    return TableRead(text.table, text.rows, lambda row: place_in(asked.path, row))
 
 
 def _with_names(
@@ -174,7 +189,7 @@ class _SampleText(TableText):
             )
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles, how)
-        known.notes = [note for note in notes if note]
+        known.facts.notes.extend(note for note in notes if note)
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
@@ -196,8 +211,7 @@ class _SampleText(TableText):
         ids = self.rows + 1 + (np.arange(rows) if kept is None else np.flatnonzero(kept))
         self.table.add(ids, numbers, words)
         for at, count in missing.items():
-            name = self.table.names[at]
-            self.table.missing[name] = self.table.missing.get(name, 0) + count
+            self.table.count_missing(at, count)
         return rows
 
     def _columns(

@@ -20,7 +20,7 @@ from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.request import EdgeRequest
-from tux.io.edges.table import Tell, parquet_pieces, text_pieces
+from tux.io.edges.table import parquet_pieces, text_pieces
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.first_lines import rows_of
 from tux.io.source.input_files import (
@@ -34,7 +34,7 @@ from tux.io.source.input_files import (
 )
 from tux.io.source.places import Range
 from tux.io.source.table_lines import LineCounts, several_lines
-from tux.io.source.text import BadRows, line_blocks
+from tux.io.source.text import BadRows, Tell, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
 LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +25,20 @@ def lost_values(values: np.ndarray) -> tuple[int, int] | None:
     known = values[np.isfinite(values)]
     if not len(known):
         return None
-    least, most = float(known.min()), float(known.max())
-    top = max(abs(least), abs(most))
-    if least == most or top > float(np.finfo(np.float32).max):
-        return None
-    if most - least > COARSE_STEPS * _step(top):
+    if not may_lose_digits(float(known.min()), float(known.max())):
         return None
     many, few = len(np.unique(known)), len(np.unique(known.astype(np.float32)))
     return (many, few) if few < many else None
+
+
+def may_lose_digits(least: float, most: float) -> bool:
+    """Return whether numbers from `least` to `most` are so close together that a loss in 32 bits
+    matters.
+    """
+    top = max(abs(least), abs(most))
+    if least == most or top > float(np.finfo(np.float32).max):
+        return False
+    return most - least <= COARSE_STEPS * _step(top)
 
 
 def lost_note(name: str, values: np.ndarray) -> str:
@@ -45,6 +52,42 @@ def lost_note(name: str, values: np.ndarray) -> str:
         f"{name}: {many:,} different numbers are {few:,} in 32 bits; subtract one near to them, "
         f"such as {float(values[np.isfinite(values)].min()):.15g}"
     )
+
+
+class CloseNumbers:
+    """The different numbers of a column that is read piece by piece. They are kept as long as
+    they, or those of other pieces with them, may lose digits that matter in 32 bits.
+    """
+
+    def __init__(self) -> None:
+        self.least, self.most = np.inf, -np.inf
+        self.values: np.ndarray | None = np.empty(0)  # ascending; None if they are far apart
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Add the numbers of a piece (m,) float64."""
+        known = numbers[np.isfinite(numbers)]
+        if self.values is None or not len(known):
+            return
+        self.least = min(self.least, float(known.min()))
+        self.most = max(self.most, float(known.max()))
+        if self.least == self.most:
+            self.values = np.array([self.least])
+            return
+        # of numbers that are close together, some may have half the step of the largest
+        step = 2 * _step(max(abs(self.least), abs(self.most)))
+        is_close = self.most - self.least <= COARSE_STEPS * step
+        self.values = np.union1d(self.values, known) if is_close else None
+
+    @property
+    def extremes(self) -> tuple[float, float] | None:
+        """The least and the largest number, None if there is none; of numbers that are far apart,
+        two that are.
+        """
+        return (self.least, self.most) if self.least <= self.most else None
+
+    def note(self, name: str) -> str:
+        """Return the sentence of `lost_note` about a column of this name, "" if there is none."""
+        return "" if self.values is None else lost_note(name, self.values)
 
 
 def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
@@ -69,12 +112,40 @@ def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
     names of columns. Only the first columns are named.
     """
     codes, names = columns if isinstance(columns, CodedColumn) else (columns, None)
+    ranges = column_ranges(codes, values, large_columns(codes, values))
+    return range_notes(
+        {code if names is None else names[code]: each for code, each in ranges.items()}
+    )
+
+
+def large_columns(columns: np.ndarray, values: np.ndarray) -> list[int]:
+    """Return the first columns, in ascending order, that have large numbers among their `values`:
+    of entries (m,).
+    """
     if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
         return []
-    notes: list[str] = []
-    for code in np.unique(codes[large])[:LOOKED_AT].tolist():
-        name = code if names is None else names[code]
-        notes += coarse_notes({f"column {name}": values[codes == code]})
+    return [int(column) for column in np.unique(columns[large])[:LOOKED_AT]]
+
+
+def column_ranges(
+    columns: np.ndarray, values: np.ndarray, wanted: Iterable[int]
+) -> dict[int, tuple[float, float]]:
+    """Return the least and the largest value of each wanted column that has entries (m,)."""
+    found = {}
+    for column in wanted:
+        own = values[columns == column]
+        if len(own):
+            found[column] = float(own.min()), float(own.max())
+    return found
+
+
+def range_notes(ranges: Mapping[Any, tuple[float, float]]) -> list[str]:
+    """Return the sentences of `coarse_columns` about columns whose least and largest values, in 32
+    bits, are known.
+    """
+    notes = coarse_notes(
+        {f"column {name}": np.array(each, np.float32) for name, each in ranges.items()}
+    )
     more = f" and of {len(notes) - SHOWN:,} more columns" if len(notes) > SHOWN else ""
     return [*notes[: SHOWN - 1], f"{notes[SHOWN - 1]}{more}"] if len(notes) >= SHOWN else notes
 

@@ -26,6 +26,8 @@ from tux.io.source.places import MemoryRows, Places, Range
 
 OnBadRow = Literal["stop", "skip"]
 Begin = Callable[[bytes, str], int | None]
+Tell = Callable[[int, float], None]
+"""A function that is called with the amount read: unpacked bytes of text, and pieces of files."""
 TEXT = "Text in UTF-8, plain or packed, can be read."
 NOT_UTF_8 = "the line is not UTF-8 text"
 CONVERT = "Convert the file, if it is Latin-1 with: iconv -f LATIN1 -t UTF-8."

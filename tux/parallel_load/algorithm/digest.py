@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.edges import digest_column, digest_edge_type, digest_ids
+from tux.arrays.edges import digest_column, digest_data, digest_edge_type, digest_ids
 from tux.arrays.ids import Ids
 from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import DataError
@@ -85,6 +85,13 @@ class EdgesDigest:
         name, count = column.name.removeprefix("fields"), self._edges[column.edges]
         digest_column(self._state, name, count, [piece])
 
+    def add_data(self, kept: Sequence[Kept]) -> None:
+        """Add the fields of vertices that the loaders have `kept`, when all columns are added."""
+        for kind, fields in sorted(self._plan.data.items()):
+            for name in sorted(fields):
+                row = join_ranges(kept, f"data.{kind}.{name}")
+                digest_data(self._state, kind, name, (row.rows,), row.pieces)
+
     @property
     def text(self) -> str:
         """The digest of all that was added, in hexadecimal digits."""
@@ -148,7 +155,15 @@ class DigestThread:
             row = join_ranges(self._kept, column.key)
             for at, piece in enumerate(self._until_stopped(row)):
                 digest.add(column, piece, first=at == 0)
+        self._wait_for_data()
+        digest.add_data(self._kept)
         return digest.text
+
+    def _wait_for_data(self) -> None:
+        """Wait until each loader has left the data of its vertices."""
+        for kind, fields in self._plan.data.items():
+            for name in fields:
+                self._wait(f"data.{kind}.{name}")
 
     def _wait(self, *names: str) -> None:
         """Wait until each loader has left a file of one of these names."""

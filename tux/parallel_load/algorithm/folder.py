@@ -35,7 +35,8 @@ def join(
         _join_type(folder, kept, plan, name)
         own = [each.types[name] for each in loaded]
         rows = [rows for each in own for rows in each.rows]
-        types.append(TypeEntry(name, own[0].ids, own[0].ids, any(each.cut for each in own), rows))
+        cut, data = any(each.cut for each in own), plan.data.get(name, [])
+        types.append(TypeEntry(name, own[0].ids, own[0].ids, cut, rows, data))
     for name in plan.by_type:
         for side in (0, 1):
             degrees = f"{edges_prefix(name)}degrees.{side}"
@@ -50,6 +51,8 @@ def join(
         digest=digest,
         partitioner=plan.partitioner,
         seed=plan.seed,
+        classes=[*loaded[0].classes],
+        numbered=loaded[0].numbered,
         others=[
             EdgeEntry(name, ends, [*fields[name]], edges[name])
             for name, ends in plan.others.items()
@@ -64,6 +67,9 @@ def _join_type(folder: Path, kept: Sequence[Kept], plan: LoadingPlan, name: str)
             write({"id": ids})
     for array in ("order", "home", "number"):
         write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
+    for field in plan.data.get(name, []):
+        own = f"data.{name}.{field}"
+        write_pieces(folder / f"{name}.data.{field}.npy", join_ranges(kept, own))
 
 
 def _row_groups(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:

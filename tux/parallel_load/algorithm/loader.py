@@ -15,6 +15,11 @@ from tux.parallel_load.algorithm.repeated import count_repeated
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
 
+SAMPLE_ROUNDS = 2
+"""Rounds before all others, in which loaders of labelled samples tell what they have read:
+`tux.parallel_load.process.sample_rounds`.
+"""
+
 
 @dataclass
 class LoadedType:
@@ -40,11 +45,13 @@ class LoadedEdges:
 @dataclass
 class LoadSummary:
     """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
-    vertices by vertex type.
+    vertices by vertex type. `classes` and `numbered`: see `InputShare`.
     """
 
     edges: dict[str, LoadedEdges] = field(default_factory=dict)
     types: dict[str, LoadedType] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    numbered: str = ""
 
 
 def count_edges(loaded: Sequence[LoadSummary]) -> dict[str, int]:
@@ -56,15 +63,16 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where the edges of all types
     have so many `fields`.
     """
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan)
+    of_samples = SAMPLE_ROUNDS if plan.data else 0
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + of_samples
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
     """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
     that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
     parts share, ``ids.TYPE.GROUP`` (see `LoadingPlan.groups_of`), ``order.TYPE``, ``home.TYPE``,
-    ``number.TYPE`` and ``degrees.SIDE``; and its rows, ``src`` and ``dst`` by index and
-    ``fields.NAME``. Names of arrays of other edge types begin as `edges_prefix` says.
+    ``number.TYPE``, ``data.TYPE.FIELD`` and ``degrees.SIDE``; and its rows, ``src`` and ``dst`` by
+    index and ``fields.NAME``. Names of arrays of other edge types begin as `edges_prefix` says.
 
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """
@@ -74,12 +82,13 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         for own, row in rows.fields.items():  # first, as ids take more memory while numbered
             keep(f"{edges_prefix(name)}fields.{own}", row)
         rows.fields = {}
+    keep_data(share, keep)
+    loaded = LoadSummary(classes=share.classes, numbered=share.numbered)
     vertices = yield from number_vertices(plan, me, share, keep)
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
     parts = yield from assemble_parts(plan, me, hosted, sizes, keep)
-    loaded = LoadSummary()
     for name in plan.types:
         here = [part.types[name] for part in parts]
         # without a part here, the flag is told by the loaders that host one
@@ -94,6 +103,14 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
+
+
+def keep_data(share: InputShare, keep: ArrayKeeper) -> None:
+    """Keep the data of the vertices of a share, and remove them from it."""
+    for kind, fields in share.data.items():
+        for name, values in fields.items():
+            keep(f"data.{kind}.{name}", values)
+    share.data = {}
 
 
 def _count_edges(plan: LoadingPlan, part: Part, name: str, counted: LoadedEdges) -> None:

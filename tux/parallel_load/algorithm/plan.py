@@ -48,7 +48,8 @@ class LoadingPlan:
 
     `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
     `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto". `others`: the ends
-    of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`.
+    of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
+    vertices that come with the edges, by vertex type.
     """
 
     ends: tuple[str, str]
@@ -60,6 +61,7 @@ class LoadingPlan:
     favourite: str = "auto"
     others: dict[str, tuple[str, str]] = field(default_factory=dict)
     whole: str = ""
+    data: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
@@ -137,6 +139,10 @@ class InputShare:
     """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
     each. `vertices`: by type, further ids, of vertices that may have no edge. `others`: rows of
     other edge types, by name, which come after these.
+
+    `data`: by type and field, data of the `vertices` of a type, in the order of their ids: those of
+    the shares follow each other. `classes` and `numbered`: what all shares have of
+    `tux.arrays.edges.EdgeData`.
     """
 
     src: Column | ColumnPieces
@@ -144,6 +150,9 @@ class InputShare:
     fields: Mapping[str, np.ndarray | ArrayPieces] = field(default_factory=dict)
     vertices: Mapping[str, Column] = field(default_factory=dict)
     others: Mapping[str, InputShare] = field(default_factory=dict)
+    data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    numbered: str = ""
 
     @property
     def by_type(self) -> dict[str, InputShare]:

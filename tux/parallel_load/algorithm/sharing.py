@@ -69,6 +69,8 @@ def digest_in_rounds(
                 digest.add(
                     column, MessageColumns(inbox[turn], turn).column("biuf"), first=turn == 0
                 )
+    if digest:
+        digest.add_data(ranges)
     own = digest.text.encode() if digest else b""
     inbox = yield from tell_all(plan.loaders, [np.frombuffer(own, np.uint8)])
     return MessageColumns(inbox[0], 0).text()

@@ -29,12 +29,13 @@ from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
 from tux.io.edges.request import EdgeRequest
-from tux.io.edges.table import Tell
 from tux.io.formats.detect import Format
+from tux.io.samples.options import SampleForm, SampleOptions
+from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.table_lines import LineCounts
-from tux.io.source.text import NO_ROW, OnBadRow
+from tux.io.source.text import NO_ROW, OnBadRow, Tell
 from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
 from tux.parallel_load.algorithm.folder import join
@@ -45,15 +46,37 @@ from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
+from tux.parallel_load.process.sample_rounds import exchange_samples
 
 JOB = "job.json"
+
+
+class SamplesAsked(msgspec.Struct):
+    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
+    `plain_weights`: weights that are all 1 may be kept.
+    """
+
+    form: SampleForm | None = None
+    label: str | None = None
+    weight: str | None = None
+    classes: tuple[str, ...] | None = None
+    numeric: bool = False
+    multiclass: bool = False
+    hash_bits: int = 0
+    plain_weights: bool = True
+
+    def options(self, on_bad_row: OnBadRow) -> SampleOptions:
+        """Return the options with which a loader reads."""
+        given = msgspec.structs.asdict(self)
+        del given["plain_weights"]
+        return SampleOptions(**given, on_bad_row=on_bad_row)
 
 
 class EdgesInput(msgspec.Struct):
     """The input of one edge type, and the columns to read of it: the `fields` of its edges, by name
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
-    the pieces of all of it.
+    the pieces of all of it. `samples`: the edges are those of labelled samples.
     """
 
     data: str
@@ -62,6 +85,7 @@ class EdgesInput(msgspec.Struct):
     format: str = ""
     pieces: list[list[FilePiece]] = []
     whole: list[FilePiece] = []
+    samples: SamplesAsked | None = None
 
 
 class LoadingJob(msgspec.Struct):
@@ -89,7 +113,8 @@ class LoadingJob(msgspec.Struct):
 
 class RowsRead(msgspec.Struct):
     """The facts about the rows of one edge type that a loader has read: see the fields of
-    `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over.
+    `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over; `rows`: None where each is
+    an edge.
     """
 
     names: dict[str, str] = {}
@@ -97,6 +122,7 @@ class RowsRead(msgspec.Struct):
     first_skipped: str = ""
     notes: tuple[str, ...] = ()
     passed: LineCounts = LineCounts()
+    rows: int | None = None
 
 
 class LoaderResult(msgspec.Struct):
@@ -128,10 +154,13 @@ class AllLoaderResults(msgspec.Struct):
 
 
 class LoaderRows(NamedTuple):
-    """A share as it was read, and the facts about the rows of each edge type in it."""
+    """A share as it was read, and the facts about the rows of each edge type in it. `samples`: what
+    was read instead where the loaders must tell each other of it first.
+    """
 
     share: InputShare
     read: dict[str, RowsRead]
+    samples: SampleShare | None = None
 
 
 Read = Callable[[LoadingJob, int, Tell], LoaderRows]
@@ -196,6 +225,7 @@ def _steps(
     before = _most_memory()
     rows = read(job, number, _progress_writer(graph, number))
     has_read()
+    rows = yield from complete_rows(job, number, rows)
     keep = ArraySpool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
     ended = LoaderResult(loaded, _most_memory(), before, rows.read)
@@ -293,8 +323,43 @@ def _rows_of(found: ShareRows, own: EdgesInput) -> tuple[InputShare, RowsRead]:
     return InputShare(src, dst, fields), RowsRead(dict(found.names), *found[3:])
 
 
+def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
+    """Return the rows of a share as edges: those of samples become edges when all loaders know
+    those of the others.
+    """
+    if rows.samples is None:
+        return rows
+    fields = job.fields[""]
+    share, read = yield from exchange_samples(job.plan, number, rows.samples, list(fields))
+    asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
+    if asked and not asked.plain_weights and kept and not read.weighed:
+        raise read_whole(rows.samples.asked, "all weights are 1")
+    about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
+    about.rows = read.rows
+    return LoaderRows(share, {"": about})
+
+
+def _read_samples(job: LoadingJob, number: int, asked: SamplesAsked, tell: Tell) -> LoaderRows:
+    """Read the share of a loader where the input is labelled samples."""
+    own = job.edges[""]
+    share = Files.of(own.data, own.pieces[number])
+    whole = Files.of(own.data, own.whole)
+    samples = read_sample_share(
+        share,
+        whole,
+        job.plan.ends,
+        {name: np.dtype(dtype) for name, dtype in own.fields.items()},
+        asked.options(job.on_bad_row),
+        Format(own.format),
+        tell,
+    )
+    return LoaderRows(_no_rows(own), {}, samples)
+
+
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     """Read the share of a loader, which is pieces of the files of each edge type."""
+    if of_samples := job.edges[""].samples:
+        return _read_samples(job, number, of_samples, tell)
     rows, read, so_far = {}, {}, _ReadSoFar(tell)
     for name, own in job.edges.items():
         share = Files.of(own.data, own.pieces[number])

@@ -80,6 +80,7 @@ class LoadedGraph(NamedTuple):
             next((each.first_skipped for each in read if each.skipped), ""),
             (*first.notes, *passed.notes("edge")),
             passed,
+            sum(each.rows or 0 for each in read) if first.rows is not None else None,
         )
 
 

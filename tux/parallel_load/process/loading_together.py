@@ -258,6 +258,9 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
             out[f"types of vertices{of}"] = ", ".join(plan.by_type[name])
         else:
             out["--columns"] = str(own.columns)
+        if asked := own.samples:
+            named = asked.form, asked.label, asked.weight
+            out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}

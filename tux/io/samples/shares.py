@@ -1,0 +1,335 @@
+"""A share of labelled samples, as one of several processes reads it: its rows, and the facts about
+them that all processes tell each other (`tux.io.samples.joined_facts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import CodedColumn
+from tux.base.errors import MustReadWhole
+from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
+from tux.io.bags.bags import drop_unused_values
+from tux.io.bags.entries import BagSpec, Entries
+from tux.io.bags.pair_lines import NOTHING, WEIGHTED
+from tux.io.formats.format import Format
+from tux.io.samples.columns import TableRead
+from tux.io.samples.labels import (
+    F4,
+    SampleLabels,
+    SampleRows,
+    label_value,
+    line_of,
+    numbers_of,
+)
+from tux.io.samples.options import SampleOptions
+from tux.io.samples.parquet import parquet_table
+from tux.io.samples.samples import (
+    LINE,
+    SPELLED_LABELS,
+    check_samples,
+    lowest_feature,
+    rows_without,
+    sample_form,
+    spelled_labels,
+)
+from tux.io.samples.table_facts import TableFacts
+from tux.io.samples.tables import text_table
+from tux.io.source.input_files import Files
+from tux.io.source.precision import CloseNumbers, column_ranges, large_columns
+from tux.io.source.text import NUMBER, BadRows, Tell
+
+LABELS = -1
+"""Stands for the labels among the places of columns."""
+
+
+class LabelFact(NamedTuple):
+    """The facts about a label in a share: a number or a word; how it is spelled, where that may
+    matter; the number of its first row here; and how many `rows` have it.
+    """
+
+    label: float | str
+    spelled: str
+    first: int
+    rows: int
+
+
+class LackingLabels(NamedTuple):
+    """The number of `rows` of a share without a label, the place of the first, and what it has
+    instead.
+    """
+
+    rows: int = 0
+    place: str = ""
+    label: float | str = ""
+
+
+class SampleFacts(NamedTuple):
+    """The facts about a share of samples. `numbered`: the rows that have a number, also bad ones;
+    `rows`: those that could be parsed; `entries`: of those with a label. `skipped` rows could not
+    be parsed, and of the first it is known why. `labels`: the different ones, unless they are
+    numbers as they are. `words`: some are no numbers. `weighs`: some weight is not 0; `weighed`:
+    some is not 1. `large`: the first columns with large values, by number or place, with their
+    names. `extremes`: of the numbers of columns, by place, and of labels as `LABELS`, the least and
+    the largest: see `tux.io.source.precision.CloseNumbers`.
+    """
+
+    numbered: int
+    rows: int
+    entries: int
+    skipped: int
+    first_skipped: str
+    lacking: LackingLabels
+    labels: list[LabelFact]
+    words: bool
+    weighs: bool
+    weighed: bool
+    large: list[tuple[int, str]]
+    extremes: dict[int, tuple[float, float]]
+    lines: LineFacts | None = None
+    table: TableFacts | None = None
+
+
+@dataclass
+class SampleShare:
+    """The rows of a share that have a label, n of them, with numbers from 1 here. `labels`: places
+    in those of its `facts` (n,) int32, or numbers (n,) float64; `weight` (n,) float32. `close`: the
+    different numbers of columns and labels, as far as they are close together.
+    """
+
+    asked: BagSpec
+    how: SampleOptions
+    entries: Entries
+    labels: np.ndarray
+    weight: np.ndarray
+    close: dict[int, CloseNumbers]
+    facts: SampleFacts
+
+    def ranges_of(self, columns: Mapping[int, str]) -> dict[int, tuple[float, float]]:
+        """Return the least and the largest value of some columns, by number or place, of those that
+        are there.
+        """
+        column = self.entries.column
+        if not isinstance(column, CodedColumn):
+            return column_ranges(column, self.entries.value, columns)
+        codes = {name: code for code, name in enumerate(column.values.tolist())}
+        places = {codes[name]: place for place, name in columns.items() if name in codes}
+        ranges = column_ranges(column.codes, self.entries.value, places)
+        return {places[code]: pair for code, pair in ranges.items()}
+
+    def different(self, key: int) -> np.ndarray:
+        """Return the different numbers of a column, or the labels, that are close together."""
+        found = self.close[key].values if key in self.close else None
+        return np.empty(0) if found is None else found
+
+
+class _Read(NamedTuple):
+    """The rows of a share, of which so many have a number; their labels; and the facts that only
+    some forms have.
+    """
+
+    rows: SampleRows
+    numbered: int
+    labels: _ShareLabels
+    close: dict[int, CloseNumbers]
+    lines: LineFacts | None = None
+    table: TableFacts | None = None
+
+
+def read_sample_share(
+    share: Files,
+    whole: str,
+    ends: tuple[str, str],
+    fields: Mapping[str, np.dtype],
+    how: SampleOptions,
+    format: Format,
+    tell: Tell | None = None,
+) -> SampleShare:
+    """Read a share of the samples of the `whole` input, which shows the form of the rows: see
+    `tux.io.samples.samples.read_samples`. `tell` is called with the amount read.
+
+    Raises `DataError` for a bad row, and MustReadWhole where an error needs all rows.
+    """
+    form = how.form or sample_form(whole, format)
+    check_samples(whole, ends, fields, form, how)
+    bad = BadRows(share, stop=how.on_bad_row == "stop")
+    field, dtype = next(iter(fields.items()), ("value", F4))
+    first = lowest_feature(format, how.form)
+    asked = BagSpec(share, *ends, field, dtype, first, None, bad, how.hash_bits)
+    if form == "svm":
+        return _make_share(asked, how, _read_lines(asked, how, whole, tell))
+    read = parquet_table if format is Format.PARQUET else text_table
+    return _make_share(asked, how, _of_table(asked, how, read(asked, how, whole, tell)))
+
+
+def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: Format) -> bool:
+    """Return whether rows come with weights, as the options say or the beginning of the `whole`.
+    Raises UsageError for options that do not go together, and `DataError` if there is no row.
+    """
+    form = how.form or sample_form(whole, format)
+    check_samples(whole, ends, {"value": F4}, form, how)
+    if form != "svm":
+        return how.weight is not None
+    first = lowest_feature(format, how.form)
+    asked = BagSpec(whole, *ends, "value", F4, first, None, BadRows(whole, stop=True))
+    return begin_lines(asked, "svm").head == WEIGHTED
+
+
+def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None) -> _Read:
+    """Read a share of libsvm text."""
+    rules = begin_lines(asked._replace(path=whole), "svm")
+    if rules.head == NOTHING:
+        raise read_whole(asked, "there seem to be no labels")
+    entries, lines, numbered = read_share_lines(asked, "svm", rules, tell)
+    column = entries.labels
+    assert column is not None
+    close = CloseNumbers()
+    if how.numeric:
+        labels = _numbers(column)
+        close.add(labels.values)
+    else:
+        labels = _kinds(asked, entries.rows, column)
+
+    def where(row: int) -> str:
+        return line_of(asked.path, row, LINE).place
+
+    rows = SampleRows(entries, where, weight=entries.weights)
+    return _Read(rows, numbered, labels, {LABELS: close}, lines=lines)
+
+
+def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
+    """Return the rows of a share of a table."""
+    table = found.table
+    features = {name: role for name, role in zip(table.names, table.roles, strict=True)}
+    for name, role in features.items():
+        like = (other for other in features if other.startswith(f"{name}="))
+        if role == "word" and next(like, "") and not asked.bits:
+            raise read_whole(asked, "two columns may give one feature")
+    rows = table.whole(found.where)
+    if rows.labels is not None:
+        labels = _texts(rows.labels, rows.entries.rows)
+    elif rows.numbers is not None:
+        labels = _numbers(rows.numbers)
+    else:
+        raise read_whole(asked, "there are no labels")
+    return _Read(rows, found.numbered, labels, table.close, table=table.facts)
+
+
+def read_whole(asked: BagSpec, why: str) -> MustReadWhole:
+    """Return the error about samples that one process must read whole."""
+    return MustReadWhole(f"all {asked.row}s are read whole: {why}")
+
+
+class _ShareLabels(NamedTuple):
+    """The labels of the rows of a share: `values` (n,) as in `SampleShare`, with any where one is
+    lacking (n,); the first of these; and the facts about them.
+    """
+
+    values: np.ndarray
+    lacking: np.ndarray
+    first_lacking: float | str
+    known: list[LabelFact]
+    words: bool
+
+
+def _numbers(column: np.ndarray) -> _ShareLabels:
+    """Return labels that are numbers."""
+    values = numbers_of(column)
+    lacking = np.isnan(values)
+    return _ShareLabels(values, lacking, _first_of(column, lacking), [], column.dtype.kind == "T")
+
+
+def _texts(labels: SampleLabels, rows: np.ndarray) -> _ShareLabels:
+    """Return labels that are texts, of the `rows` (n,) with these numbers."""
+    codes, texts = labels
+    _, first, counts = labels.kinds()
+    facts = zip(texts, rows[first].tolist(), counts.tolist(), strict=True)
+    known = [LabelFact(text, text, *each) for text, *each in facts]
+    lacking = _are_lacking(labels)
+    at = int(codes[np.argmax(lacking)]) if lacking.any() else -1
+    return _ShareLabels(codes, lacking, "" if at < 0 else texts[at], known, True)
+
+
+def _are_lacking(labels: SampleLabels) -> np.ndarray:
+    """Return which labels are missing, or no labels (n,)."""
+    lacking: np.ndarray = np.array(
+        [*(label_value(text.strip()) is None for text in labels.texts), True]
+    )[labels.codes]
+    return lacking
+
+
+def _kinds(asked: BagSpec, rows: np.ndarray, column: np.ndarray) -> _ShareLabels:
+    """Return labels that are kinds, of the `rows` (n,) with these numbers."""
+    words = column.dtype.kind == "T"
+    if not words and (np.signbit(column) & (column == 0)).any():
+        raise read_whole(asked, "there is a label -0")  # words elsewhere tell it from 0
+    labels = SampleLabels.of(column)
+    texts, first, counts = labels.kinds()
+    spelled = (
+        spelled_labels(asked.path, rows[first])
+        if len(texts) <= SPELLED_LABELS
+        else [""] * len(texts)
+    )
+    known = [
+        LabelFact(text if words and not _is_number(text) else float(text), *more)
+        for text, *more in zip(texts, spelled, rows[first].tolist(), counts.tolist(), strict=True)
+    ]
+    lacking = _are_lacking(labels)
+    return _ShareLabels(labels.codes, lacking, _first_of(column, lacking), known, words)
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER.fullmatch(text) is not None and bool(np.isfinite(float(text)))
+
+
+def _first_of(column: np.ndarray, there: np.ndarray) -> float | str:
+    """Return the first value of a column that is `there` (n,), "" if none is."""
+    label: float | str = column[there][:1].tolist()[0] if there.any() else ""
+    return label
+
+
+def _make_share(asked: BagSpec, how: SampleOptions, read: _Read) -> SampleShare:
+    """Make a share of the rows that do not lack a label."""
+    rows, labels, lacking = read.rows, read.labels, LackingLabels()
+    parsed = len(rows.entries.rows)
+    if labels.lacking.any():
+        first = int(rows.entries.rows[np.argmax(labels.lacking)])
+        count = int(np.count_nonzero(labels.lacking))
+        lacking = LackingLabels(count, rows.where(first), labels.first_lacking)
+        rows = rows_without(rows, np.flatnonzero(labels.lacking))
+    left = rows.entries._replace(labels=None, column=drop_unused_values(rows.entries.column))
+    weight = np.ones(len(left.rows), np.float32) if rows.weight is None else rows.weight
+    facts = SampleFacts(
+        read.numbered,
+        parsed,
+        len(left.value),
+        asked.bad.count,
+        asked.bad.first,
+        lacking,
+        labels.known,
+        labels.words,
+        bool(weight.any()),
+        bool((weight != 1).any()),
+        _large(left, read.table),
+        {key: each.extremes for key, each in read.close.items() if each.extremes},
+        read.lines,
+        read.table,
+    )
+    known = labels.values[~labels.lacking]
+    return SampleShare(asked, how, left, known, weight, read.close, facts)
+
+
+def _large(entries: Entries, table: TableFacts | None) -> list[tuple[int, str]]:
+    """Return the first columns with large values: their numbers, or their places in a table, and
+    their names.
+    """
+    column = entries.column
+    if not isinstance(column, CodedColumn):
+        return [(number, str(number)) for number in large_columns(column, entries.value)]
+    names = [column.values[code] for code in large_columns(column.codes, entries.value)]
+    assert table is not None
+    return [(table.names.index(name), name) for name in names]

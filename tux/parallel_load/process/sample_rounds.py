@@ -1,0 +1,122 @@
+"""The first rounds of loaders that have read shares of labelled samples. Each tells all what it has
+read, so that all know the same about labels and numbers of rows; then each makes edges of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from tux.io.samples.joined_facts import JoinedFacts
+from tux.io.samples.shares import SampleFacts, SampleShare
+from tux.parallel_load.algorithm.columns import (
+    MORE_THAN_ALL_EDGES,
+    MessageColumns,
+    columns_by_sender,
+)
+from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
+from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
+
+
+class SampleRowsRead(NamedTuple):
+    """The facts about the rows of a share that one process tells of all. `weighed`: some row of all
+    has another weight than 1.
+    """
+
+    skipped: int
+    first_skipped: str
+    notes: tuple[str, ...]
+    rows: int
+    weighed: bool
+
+
+def exchange_samples(
+    plan: LoadingPlan, me: int, share: SampleShare, fields: Sequence[str]
+) -> Rounds[tuple[InputShare, SampleRowsRead]]:
+    """Return the edges of a share, with the `fields` of edges, and the facts about its rows. Raise
+    `DataError` and MustReadWhole as all loaders do, BadColumns for a message that does not fit.
+    """
+    own = np.frombuffer(msgspec.json.encode(share.facts), np.uint8)
+    inbox = yield from tell_all(plan.loaders, [own])
+    each = [_facts(feed) for feed in columns_by_sender(inbox)]
+    joined = JoinedFacts(each, share.asked, share.how)
+    joined.check()
+    labels, classes = share.labels, tuple[str, ...]()
+    if not share.how.numeric:
+        values, classes = joined.label_values(me)
+        labels = values[labels]
+    inbox = yield from tell_all(plan.loaders, _odd_values(joined, share))
+    read = _rows_read(plan, joined, share, columns_by_sender(inbox))
+    data = {"label": labels.astype(np.float32), "weight": share.weight}
+    edges = _edges(plan, share, fields, data, joined.rows_before(me))
+    edges.classes, edges.numbered = classes, joined.numbered
+    return edges, read
+
+
+def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:
+    """Return what others must know of values that may lose digits: the ranges of columns, and
+    different numbers.
+    """
+    ranges = [(column, *pair) for column, pair in share.ranges_of(joined.large).items()]
+    told = np.frombuffer(msgspec.json.encode(ranges), np.uint8)
+    return [told, *(share.different(key) for key in joined.lossy)]
+
+
+def _rows_read(
+    plan: LoadingPlan, joined: JoinedFacts, share: SampleShare, feeds: Sequence[MessageColumns]
+) -> SampleRowsRead:
+    """Return the facts about the rows of a share, where all have told their odd values."""
+    notes, kind = _notes(joined, feeds), plan.ends[0]
+    weighed = any(facts.weighed for facts in joined.each)
+    if weighed and "weight" not in plan.data[kind]:
+        notes += (f"the weights of {kind}s are left out",)
+    skipped = share.facts.skipped + share.facts.lacking.rows
+    return SampleRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
+
+
+def _edges(
+    plan: LoadingPlan,
+    share: SampleShare,
+    fields: Sequence[str],
+    data: Mapping[str, np.ndarray],
+    before: int,
+) -> InputShare:
+    """Return the edges of a share, with these `fields`, behind so many rows; `data` of its rows."""
+    kind, entries = plan.ends[0], share.entries
+    return InputShare(
+        _behind(entries.row, before),
+        entries.column,
+        dict.fromkeys(fields, np.asarray(entries.value)),
+        {kind: entries.rows + before},
+        data={kind: {name: data[name] for name in plan.data[kind]}},
+    )
+
+
+def _behind(rows: np.ndarray, before: int) -> np.ndarray:
+    """Return the numbers of rows (m,) behind those of shares before, in 32 bits if they fit."""
+    most = before + int(rows[-1]) if len(rows) else before
+    return np.add(rows, before, dtype=np.int32 if most <= np.iinfo(np.int32).max else np.int64)
+
+
+def _facts(feed: MessageColumns) -> SampleFacts:
+    """Read the facts about a share."""
+    facts = feed.decode_json(SampleFacts)
+    if not 0 <= facts.rows <= facts.numbered < MORE_THAN_ALL_EDGES:
+        raise feed.bad(f"{facts.rows:,} rows of {facts.numbered:,}")
+    return facts
+
+
+def _notes(joined: JoinedFacts, feeds: Sequence[MessageColumns]) -> tuple[str, ...]:
+    """Read the ranges of columns and the different numbers of all shares. Return the sentences for
+    the user.
+    """
+    ranges, different = [], {key: [np.empty(0)] for key in joined.lossy}
+    for feed in feeds:
+        told = feed.decode_json(list[tuple[int, float, float]])
+        ranges.append({column: (least, most) for column, least, most in told})
+        for each in different.values():
+            each.append(feed.like(np.dtype(np.float64)))
+    return joined.notes(ranges, {key: np.concatenate(each) for key, each in different.items()})
