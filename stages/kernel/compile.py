@@ -39,8 +39,9 @@ from tux.stages.check.signed import has_unsigned
 from tux.stages.check.sites import Sites
 from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
-from tux.stages.kernel.fingerprint import fingerprint, global_loads
+from tux.stages.kernel.fingerprint import fingerprint
 from tux.stages.kernel.line_table import line_options
+from tux.stages.kernel.reads import global_names
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -334,7 +335,7 @@ class Copies:
         if function not in self._made:
             self._made[function] = None  # while it is being compiled
             code = self._rewrite(function) or function.__code__
-            names = global_loads(code)
+            names = global_names(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             # what is declared to numba stays as it is; `dot` is a function like the user's
             scope |= {

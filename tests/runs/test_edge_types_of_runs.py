@@ -154,6 +154,18 @@ def test_a_folder_of_parts_that_is_cut_in_shares(here, by, name):
     assert files(here / "shares") == files(here / "one")
 
 
+@pytest.mark.slow
+def test_a_type_that_is_to_be_whole_is_kept_whole_or_told(here, capsys):
+    texts = [f"{of}={path}" for of, path in shop_files(here, shop_edges(4)).items()]
+    program = PROGRAM.replace("SocialShop", "WholeItems")
+    words = [*texts, "--program", program, "--parts", "3", "--workers", "2"]
+    assert main(["partition", "cut", *words]) == 0
+    out = capsys.readouterr().out
+    assert "cut by aweto, for" in out and "are cut:" not in out
+    assert main(["partition", "other", *words, "--method", "dbh"]) == 0
+    assert "Some items are cut: programs that need each whole" in capsys.readouterr().out
+
+
 def test_texts_and_numbers_are_not_cut_in_shares(here, capsys):
     named = shop_files(here, shop_edges())
     for name, text in {"bought": "3,4,1\n9,8,2\n", "tagged": "4,1\n", "friend": "a,3\n"}.items():

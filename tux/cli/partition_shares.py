@@ -15,7 +15,8 @@ from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural
 from tux.cli import show
-from tux.cli.partition_types import check_names, describe_types, plan_of_types
+from tux.cli.partition_types import check_names, describe_types, plan_of_types, whole_type
+from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
 from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
@@ -56,7 +57,8 @@ NOT_IN_SHARES = {
 """Flags that need all edges in one process."""
 
 METHODS = {True: "aweto", False: "dbh"}
-"""The method where none is named: for two types of vertices, and for one."""
+"""The method where none is named: for two sides of vertices, or a type that is to be whole; and for
+one kind of vertices."""
 
 
 def partition_in_shares(args: Namespace, program: Program | None = None) -> None:
@@ -136,7 +138,8 @@ def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
     check_types_given(program, data)
     formats = {name: _format_of(own) for name, own in sources_by_type(program, data).items()}
     sides = two_sides([edge.ends for edge in program.edge_types.values()])
-    plan = plan_of_types(args, program, args.method or METHODS[bool(sides)])
+    whole = whole_type(program)
+    plan = plan_of_types(args, program, args.method or METHODS[bool(sides or whole)])
     plan.check()
     inputs = inputs_of_types(program, data, formats)
     return loading_job(plan, inputs, max(1, cores() // args.workers))
@@ -192,6 +195,9 @@ def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph
     replicas = rows / max(sum(ids.values()), 1)
     largest = max(graph.edges) * k / edges
     lines.append(f"RF {replicas:.3f}, the largest part has {largest:.3f} of the mean")
+    whole = job.plan.whole
+    if whole and any(each.loaded.types[whole].cut for each in graph.ended):
+        lines.append(describe_cut_type(whole))
     most = max(graph.ended, key=lambda each: each.peak)
     part = max(_part_sizes(Path(args.out), k))
     lines.append(

@@ -9,7 +9,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.graph.partitioned import FAVOURING, whole_types
 from tux.graph.union import Union, two_sides
-from tux.inputs.by_type import other_types, split_by_type
+from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
 from tux.inputs.untyped import UntypedGraph
 from tux.io.formats.detect import Format
@@ -17,6 +17,7 @@ from tux.io.source.input_files import absolute_source
 from tux.io.source.text import without_skipping
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.program import sources
+from tux.program.base_program import other_types
 from tux.program.program import Program
 
 NOT_FOR_TYPES = {
@@ -81,7 +82,7 @@ def plan_of_types(args: Namespace, program: Program, method: str) -> LoadingPlan
     favourite = "auto"
     if whole and method in FAVOURING:
         favourite = "target" if sides and whole in sides[1] else "source"
-    others = {name: program.edge_types[name].ends for name in other_types(program)}
+    others = {name: edge.ends for name, edge in other_types(program).items()}
     given = args.workers, args.parts, method, args.seed, bool(sides), favourite
     return LoadingPlan(program.edge.ends, *given, others, whole)
 

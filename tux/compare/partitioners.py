@@ -147,13 +147,7 @@ class Judge:
     def reason(self, best: CutResult, rows: Sequence[CutResult]) -> str:
         """Explain why `best` has won, and how much better any method could be."""
         assert (won := best.quality) is not None
-        cut = (
-            ""
-            if self.keeps_whole(won)
-            else f" Some {plural_noun(self.whole)} are cut: programs that need each whole will "
-            "refuse "
-            "this."
-        )
+        cut = "" if self.keeps_whole(won) else f" {describe_cut_type(self.whole)}"
         return (
             f"{best.name}: an epoch moves "
             f"{format_volume(won.volume)}{self._why(best, won, rows)}. RF "
@@ -198,6 +192,11 @@ def parse_methods(methods: str) -> list[str]:
 
 
 # ---- as text
+
+
+def describe_cut_type(kind: str) -> str:
+    """Return the sentence about a vertex type that should be whole and is cut."""
+    return f"Some {plural_noun(kind)} are cut: programs that need each whole will refuse this."
 
 
 def comparison_table(
