@@ -120,6 +120,25 @@ def test_a_folder_of_parts(here, by, capsys):
     assert "40 taggeds" in str(run)
 
 
+def test_a_folder_that_is_cut_by_one_type(here, capsys):
+    edges = shop_edges(4)
+    texts = [f"{name}={path}" for name, path in shop_files(here, edges).items()]
+    words = ["cut", "--program", PROGRAM, "--parts", "2", "--method"]
+    assert main(["partition", *texts, *words, "aweto:bought,aweto:friend,random"]) == 0
+    assert "aweto:friend" in capsys.readouterr().out
+    assert main(["info", "cut"]) == 0
+    assert "2 parts by aweto:" in capsys.readouterr().out
+    tux.run(SocialShop(), "cut", out="run", jit=False)
+    model_of(here / "run", edges, 2)
+    words[0] = "other"
+    assert main(["partition", *texts, *words, "dbh:bought", "--workers", "2"]) == 2
+    assert "leave --workers or :bought out" in capsys.readouterr().err
+    assert main(["partition", *texts, *words, "dbh:boght"]) == 2
+    assert "did you mean bought?" in capsys.readouterr().err
+    assert main(["partition", "bought.csv", "other", "--parts", "2", "--method", "dbh:b"]) == 2
+    assert "add --program PROG" in capsys.readouterr().err
+
+
 def test_a_folder_of_other_types(here, capsys):
     named = shop_files(here, shop_edges())
     texts = [f"{name}={path}" for name, path in named.items()]

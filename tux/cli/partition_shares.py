@@ -39,6 +39,7 @@ from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
+from tux.partition.beside import MethodOfType
 from tux.program.program import Program
 
 NOT_IN_SHARES = {
@@ -92,6 +93,12 @@ def _check(args: Namespace) -> None:
         raise UsageError("--workers without a folder to write", do="name it with --out DIR")
     if args.method and args.method not in IN_SHARES:
         methods = args.method.split(",")
+        if named := MethodOfType.parse(args.method).edges:
+            raise UsageError(
+                f"--method {args.method} places edges beside all those of {named}, so they cannot "
+                "be loaded in shares",
+                do=f"leave --workers or :{named} out",
+            )
         if args.method == "all" or len(methods) > 1:
             raise UsageError(
                 f"--method {args.method} with --workers: one method can be named",

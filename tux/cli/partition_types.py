@@ -15,7 +15,9 @@ from tux.inputs.untyped import UntypedGraph
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import absolute_source
 from tux.io.source.text import without_skipping
+from tux.options.partitioners import check_named_type
 from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.partition.beside import MethodOfType
 from tux.program import sources
 from tux.program.base_program import other_types
 from tux.program.program import Program
@@ -63,6 +65,20 @@ def read_typed_graph(
     except DataError as error:
         raise without_skipping(error) from None
     return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
+
+
+def check_methods(methods: Sequence[str], program: Program | None) -> None:
+    """Raise UsageError for a method that is to place edges of a type alone (``aweto:rating``) which
+    is none of the program's, or where no program is named.
+    """
+    for name in methods:
+        if program:
+            check_named_type(program, name)
+        elif MethodOfType.parse(name).edges:
+            raise UsageError(
+                f"{name} names an edge type, and no program says which there are",
+                do="add --program PROG",
+            )
 
 
 def check_names(args: Namespace, program: Program) -> None:

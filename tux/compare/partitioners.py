@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean, plural_noun
-from tux.graph.partitioned import FAVOURING
+from tux.graph.beside import first_edges
+from tux.graph.partitioned import FAVOURING, assign_by_type
 from tux.partition import PARTITIONERS
+from tux.partition.beside import MethodOfType
 from tux.partition.common.capacity import capacity
 from tux.partition.quality import Quality, RowBytes, quality
 
@@ -59,19 +62,18 @@ class Judge:
     whole: str = ""  # the type whose vertices are not to be cut
     favourite: str = "source"  # the side on which it is
     sides: Sequence[Mapping[str, int]] = ()  # see `tux.partition.quality`
+    data: EdgeData | None = None  # the same edges by type, where methods may name one
+    first: str = ""  # the name of the first edge type
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
         """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
         memory, are given in `why`.
         """
-        method = PARTITIONERS[name]
-        how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
-        how |= {"favourite": self.favourite} if self.whole and name in FAVOURING else {}
         try:
-            method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
+            self._assign(name, WARM)
             with Peak() as peak:
                 begun = time.perf_counter()
-                parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
+                parts = self._assign(name, progress=share)
                 seconds = time.perf_counter() - begun
         except ValueError as error:
             return CutResult(name, why=str(error))
@@ -84,6 +86,20 @@ class Judge:
             quality=replace(judged.quality, seconds=seconds, peak_bytes=peak.bytes),
             memory=peak.how,
         )
+
+    def _assign(
+        self, name: str, most: int | None = None, progress: Callable[[float], None] | None = None
+    ) -> np.ndarray:
+        """Assign a part to each edge, or to the first `most` ones (of a type), by a method."""
+        method, named = MethodOfType.parse(name)
+        how: dict[str, Any] = {"cap": self.cap, "progress": progress}
+        if named and self.data is not None:
+            key, data = "" if named == self.first else named, first_edges(self.data, most)
+            whole = [self.whole] if self.whole else []
+            return assign_by_type(data, key, method, self.k, self.seed, whole, **how)
+        how["bipartite"] = self.bipartite
+        how |= {"favourite": self.favourite} if self.whole and method in FAVOURING else {}
+        return PARTITIONERS[method](self.src[:most], self.dst[:most], self.k, self.seed, **how)
 
     def judge_parts(self, name: str, parts: np.ndarray) -> CutResult:
         """Judge an assignment of edges to `parts` (m,)."""
@@ -182,7 +198,7 @@ def parse_methods(methods: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     if names == ["all"]:
         return list(PARTITIONERS)
-    for name in names:
+    for name in (MethodOfType.parse(name).method for name in names):
         if name not in PARTITIONERS:
             raise UsageError(
                 f"unknown method {name!r}",
