@@ -53,7 +53,6 @@ from tux.io.source.input_files import absolute_source, input_files
 from tux.io.source.text import without_skipping
 from tux.io.vertices.table import VertexTable
 from tux.partition.common.capacity import capacity
-from tux.program.base_program import first_edge
 from tux.program.program import Program
 
 SEE = "see tux partition --help"
@@ -144,7 +143,7 @@ def _judge(args: Namespace, graph: UntypedGraph, program: Program | None) -> Jud
         "target" if on_target else "source",
         sides,
         graph.edges if program else None,
-        first_edge(program) if program else "",
+        program,
     )
 
 

@@ -4,12 +4,9 @@ epoch moves, and the winner is given with its reason.
 
 from __future__ import annotations
 
-import ctypes
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +14,14 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean, plural_noun
+from tux.compare.peak import Peak
 from tux.graph.beside import first_edges
-from tux.graph.partitioned import FAVOURING, assign_by_type
+from tux.graph.partitioned import FAVOURING, assign_by_type, whole_types
 from tux.partition import PARTITIONERS
 from tux.partition.beside import MethodOfType
 from tux.partition.common.capacity import capacity
 from tux.partition.quality import Quality, RowBytes, quality
+from tux.program.base_program import BaseProgram, first_edge
 
 # of the mean load: with a larger part a method does not win, unless --cap says otherwise
 FAIR = 1.25
@@ -62,8 +61,8 @@ class Judge:
     whole: str = ""  # the type whose vertices are not to be cut
     favourite: str = "source"  # the side on which it is
     sides: Sequence[Mapping[str, int]] = ()  # see `tux.partition.quality`
-    data: EdgeData | None = None  # the same edges by type, where methods may name one
-    first: str = ""  # the name of the first edge type
+    data: EdgeData | None = None  # the same edges by type, where methods may name a type
+    program: BaseProgram | None = None  # of these edge types
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
         """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
@@ -93,9 +92,9 @@ class Judge:
         """Assign a part to each edge, or to the first `most` ones (of a type), by a method."""
         method, named = MethodOfType.parse(name)
         how: dict[str, Any] = {"cap": self.cap, "progress": progress}
-        if named and self.data is not None:
-            key, data = "" if named == self.first else named, first_edges(self.data, most)
-            whole = [self.whole] if self.whole else []
+        if named and self.program and self.data:
+            key = "" if named == first_edge(self.program) else named
+            data, whole = first_edges(self.data, most), whole_types(self.program)
             return assign_by_type(data, key, method, self.k, self.seed, whole, **how)
         how["bipartite"] = self.bipartite
         how |= {"favourite": self.favourite} if self.whole and method in FAVOURING else {}
@@ -347,54 +346,3 @@ def report(rows: Sequence[CutResult], best: CutResult | None, **about: Any) -> d
         for row in rows
     ]
     return {**about, "winner": best.name if best else None, "methods": methods}
-
-
-RESIDENT = "growth of resident memory"
-TRACED = "arrays that numpy allocates outside compiled code"
-
-
-class Peak:
-    """A context that measures memory; after it `bytes` is the peak, and `how` names the measure.
-
-    On Linux it is the growth of the process's resident memory, whose high-water mark the kernel
-    sets back on request: arrays made in compiled code count, and memory that is reserved but never
-    touched does not. Elsewhere it is what `tracemalloc` sees. The compiler's own memory counts too,
-    so run the work once on something small before.
-    """
-
-    def __enter__(self) -> Peak:
-        self.bytes = 0
-        self.how = RESIDENT if _reset() else TRACED
-        if self.how == RESIDENT:
-            self._before = _status("VmRSS")
-        else:
-            tracemalloc.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.how == RESIDENT:
-            self.bytes = max(_status("VmHWM") - self._before, 0)
-        else:
-            self.bytes = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-
-
-def _reset() -> bool:
-    """Give freed memory back to the system, and set the system's mark of the most resident memory
-    back. False where that cannot be done.
-    """
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError, TypeError):
-        pass  # another C library, which keeps less
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        return _status("VmHWM") > 0
-    except OSError:
-        return False
-
-
-def _status(name: str) -> int:
-    """Read a figure of this process in bytes; 0 where the system does not tell it."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)
