@@ -14,6 +14,7 @@ from tux.clock.steps import RepeatedSteps, Step
 from tux.engine.partition import Partition
 from tux.program.stage import Batch, Stage
 from tux.rows.plain import plain_parameters, plain_row
+from tux.stages.analysis.texts import refuse_texts
 from tux.stages.check.explain import program_errors
 from tux.stages.generate import Generate
 from tux.stages.globalsync import GlobalSync
@@ -124,6 +125,7 @@ class Repeat(Stage):
         f = self.until
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        refuse_texts(f, plain=True)
         numbers = partition.parameters | partition.numbers
         spec, arrays = partition.tables["tau"].visible_fields(
             "score"

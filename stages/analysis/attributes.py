@@ -4,7 +4,6 @@ that it can reach.
 
 from __future__ import annotations
 
-import dis
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tux.rows.vectors import meaning_in_udf
+from tux.stages.kernel.reads import functions_reached, values_outside
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
 """Types of values that take no rows."""
@@ -46,29 +46,23 @@ def attributes(udf: Any, meanings: Mapping[str, Any] | None = None) -> frozenset
 
 
 def _attributes(udf: Any) -> frozenset[str] | None:
+    if _is_unknown(udf):
+        return None
     names: set[str] = set()
-    seen: set[int] = set()
-    pending = [udf]
-    while pending:
-        thing = meaning_in_udf(pending.pop())
-        function = thing.py_func if isinstance(thing, Dispatcher) else thing
-        if id(function) in seen or isinstance(function, _VALUES) or _is_library(function):
-            continue
-        seen.add(id(function))
-        if isinstance(function, tuple):
-            pending += function
-        elif isinstance(function, types.FunctionType):
-            names |= set(_names(function.__code__))
-            reached = list(_reachable_values(function))
-            if names & _BY_TEXT or any(each is _UNKNOWN for each in reached):
-                return None
-            pending += reached
-        else:
+    for function in functions_reached(udf):
+        names |= set(_names(function.__code__))
+        if names & _BY_TEXT or any(_is_unknown(each.value) for each in values_outside(function)):
             return None
     return frozenset(names)
 
 
-_UNKNOWN = object()
+def _is_unknown(thing: Any) -> bool:
+    """Return whether a thing may take rows, and its code is not at hand."""
+    thing = meaning_in_udf(thing)
+    if isinstance(thing, tuple):
+        return any(map(_is_unknown, thing))
+    known = (*_VALUES, Dispatcher, types.FunctionType)
+    return not (isinstance(thing, known) or _is_library(thing))
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -81,42 +75,6 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(const)
 
 
-def _reachable_values(function: types.FunctionType) -> Iterator[Any]:
-    """Yield the values that a function refers to: those it closes over, its defaults, and the
-    globals that it reads; of a module, the attribute that it reads there. Yield _UNKNOWN for a
-    value that is not found.
-    """
-    for cell in function.__closure__ or ():
-        yield cell.cell_contents
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
-    for name, attribute in _loads(function.__code__):
-        if name not in function.__globals__:  # a builtin, or numba tells that there is no such name
-            continue
-        value = function.__globals__[name]
-        if isinstance(value, types.ModuleType) and not _is_library(value):
-            value = vars(value).get(attribute, _UNKNOWN) if attribute else _UNKNOWN
-        yield value
-
-
-def _loads(code: types.CodeType) -> Iterator[tuple[str, str]]:
-    """Yield each global that code reads, with the attribute that is read from it at once, or "". A
-    module that is imported counts as read without one.
-    """
-    last = ""
-    for each in [*dis.get_instructions(code), None]:
-        if each is not None and last and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            yield last, each.argval
-            last = ""
-            continue
-        if last:
-            yield last, ""
-        last = each.argval if each and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") else ""
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _loads(const)
-
-
 def _is_library(thing: Any) -> bool:
     """Return whether a thing is a module, a function or a type of Python or numpy."""
     if isinstance(thing, types.ModuleType):
@@ -124,7 +82,7 @@ def _is_library(thing: Any) -> bool:
     elif isinstance(thing, types.BuiltinFunctionType | type):
         name = thing.__module__ or ""
     # numpy's functions that dispatch by type are no functions of Python
-    elif isinstance(thing, types.FunctionType | type(np.sum)):
+    elif isinstance(thing, type(np.sum)):
         return (thing.__module__ or "").split(".")[0] == "numpy"
     else:
         return False

@@ -89,15 +89,18 @@ def _plain_functions(stage: Stage) -> tuple[Any, ...]:
 
 def _assignments(f: types.FunctionType) -> dict[str, int]:
     """Return the fields of `tau` that each call of `f` sets, with the line; 0 where some line sets
-    it to NaN that is written out.
+    it to NaN that is written out, or to a name that stands for it.
     """
     out = dict[str, int]()
     tree = definition(f.__code__)
     returned = False
+    nans = {"nan", *(name for name, of in f.__globals__.items() if type(of) is float and of != of)}
     for line in tree.body if tree is not None else ():
         nodes = [*ast.walk(line)]
         returned = returned or any(isinstance(node, ast.Return) for node in nodes)
-        writes_nan = any("nan" in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in nodes)
+        writes_nan = any(not nans.isdisjoint(_words(node)) for node in nodes)
+        if writes_nan:
+            nans.update(n.id for n in nodes if isinstance(n, ast.Name) and _is_store(n))
         sure = isinstance(line, ast.Assign | ast.AnnAssign | ast.AugAssign) and not returned
         for node in nodes:
             if isinstance(node, ast.Attribute) and _is_stored(node):
@@ -108,6 +111,16 @@ def _assignments(f: types.FunctionType) -> dict[str, int]:
     return out
 
 
+def _words(node: ast.AST) -> tuple[str, ...]:
+    """Return the words of a node that may name NaN: ``nan``, ``math.nan``, ``float("NaN")``."""
+    if isinstance(node, ast.Constant):
+        return (str(node.value).lower(),)
+    return getattr(node, "id", ""), getattr(node, "attr", "")
+
+
 def _is_stored(node: ast.Attribute) -> bool:
-    is_tau = isinstance(node.value, ast.Name) and node.value.id == "tau"
-    return is_tau and isinstance(node.ctx, ast.Store)
+    return isinstance(node.value, ast.Name) and node.value.id == "tau" and _is_store(node)
+
+
+def _is_store(node: ast.Attribute | ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)

@@ -20,7 +20,7 @@ import numpy as np
 from tux.engine.partition import Partition
 from tux.rows.table import RowTable
 from tux.stages.analysis.udf_source import definition
-from tux.stages.kernel.fingerprint import global_loads
+from tux.stages.kernel.reads import functions_reached
 
 Number = Callable[[], Any]
 
@@ -54,7 +54,7 @@ class StageIndices:
                     self._lengths[name, axis] = min(known, length)
         self._found = {
             (ast.dump(index), length): (number, length)
-            for function in _reachable_functions(udfs)
+            for function in functions_reached(*udfs)
             for index, length in self._indices(function)
             if (number := self._number(index)) is not None
         }
@@ -164,15 +164,3 @@ class _SingleBindings(ast.NodeTransformer):
 
 def _names_tau(index: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "tau" for node in ast.walk(index))
-
-
-def _reachable_functions(udfs: Iterable[Any]) -> Iterator[types.FunctionType]:
-    """Yield the plain functions among `udfs`, and all those that they call."""
-    pending, seen = list(udfs), set[int]()
-    while pending:
-        function = getattr(pending[-1], "py_func", pending.pop())
-        if isinstance(function, types.FunctionType) and id(function) not in seen:
-            seen.add(id(function))
-            names = global_loads(function.__code__)
-            pending += [v for n, v in function.__globals__.items() if n in names]
-            yield function

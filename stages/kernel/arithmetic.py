@@ -33,7 +33,7 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.extending import lower_builtin, register_jitable, type_callable
 
 from tux.rows.vectors import dot
-from tux.stages.kernel.fingerprint import global_loads
+from tux.stages.kernel.reads import global_names
 
 PRECISION = "f4"
 """The one that a program may choose."""
@@ -243,7 +243,7 @@ def constants(function: python_types.FunctionType) -> frozenset[str]:
     """Return the names of the constant floats that a function reads."""
     code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    seen = {name: function.__globals__.get(name) for name in global_loads(code)}
+    seen = {name: function.__globals__.get(name) for name in global_names(code)}
     seen |= {name: cell.cell_contents for name, cell in cells}
     return frozenset(name for name, value in seen.items() if type(value) is float)
 

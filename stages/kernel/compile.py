@@ -35,8 +35,9 @@ from tux.stages.check.signed import has_unsigned
 from tux.stages.check.sites import Sites
 from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
-from tux.stages.kernel.fingerprint import fingerprint, global_loads
+from tux.stages.kernel.fingerprint import fingerprint
 from tux.stages.kernel.line_table import line_options
+from tux.stages.kernel.reads import global_names
 from tux.stages.kernel.source_file import keep_source
 
 OPTIONS: dict[str, Any] = {
@@ -346,7 +347,7 @@ class Copies:
         if function not in self._made:
             self._made[function] = None  # while it is being compiled
             code = self._rewrite(function) or function.__code__
-            names = global_loads(code)
+            names = global_names(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             # what is declared to numba stays as it is; `dot` is a function like the user's
             scope |= {

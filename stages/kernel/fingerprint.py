@@ -8,12 +8,11 @@ versions, and the processor.
 
 from __future__ import annotations
 
-import dis
 import hashlib
 import sys
 import types
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ import tux.rows.row
 import tux.rows.stores
 import tux.rows.turns
 import tux.rows.vectors
+from tux.stages.kernel.reads import global_reads
 
 
 @cache
@@ -91,14 +91,16 @@ def _reach(thing: Any, seen: set[int]) -> Iterator[bytes]:
         ).encode()
         for cell in function.__closure__ or ():
             yield from _reach(cell.cell_contents, seen)
-        for name, attributes in global_loads(function.__code__).items():
+        for name, attributes in sorted({each[:2] for each in global_reads(function.__code__)}):
             if name in function.__globals__:
                 found = function.__globals__[name]
                 yield name.encode()
                 yield from _reach(found, seen)
-                if isinstance(found, types.ModuleType) and not hasattr(found, "__version__"):
-                    for attribute in sorted(attributes):
-                        yield from _reach(getattr(found, attribute, None), seen)
+                for attribute in attributes:
+                    if not isinstance(found, types.ModuleType) or hasattr(found, "__version__"):
+                        break
+                    found = getattr(found, attribute, None)
+                    yield from _reach(found, seen)
     elif isinstance(thing, types.ModuleType):
         yield f"{thing.__name__} {getattr(thing, '__version__', '')}".encode()
     elif isinstance(thing, tuple):
@@ -125,25 +127,3 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
             yield from _code(const)
         else:
             yield from _reach(const, set())
-
-
-@lru_cache(4096)
-def global_loads(code: types.CodeType) -> dict[str, set[str]]:
-    """Return the globals that a function's code, and code nested in it, reads, and of each the
-    attributes that are read from it at once. The result is shared, and nobody changes it.
-    """
-    loads: dict[str, set[str]] = {}
-    last = None
-    for i in dis.get_instructions(code):
-        if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            last = loads.setdefault(i.argval, set())
-        elif i.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
-            last.add(i.argval)
-            last = None
-        elif i.opname != "CACHE":
-            last = None
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            for name, attributes in global_loads(const).items():
-                loads.setdefault(name, set()).update(attributes)
-    return dict(sorted(loads.items()))

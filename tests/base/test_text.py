@@ -44,6 +44,7 @@ def test_flags_are_called_as_in_python():
         ("try a smaller --step", "try a smaller step=..."),
         ("--loss softmax is for classes", 'loss="softmax" is for classes'),
         ("use --partitioner bicut or aweto", 'use partitioner="bicut" or aweto'),
+        ("--partitioner ne:rating cuts", 'partitioner="ne:rating" cuts'),
         ("rows out with --on-bad-row skip.", 'rows out with on_bad_row="skip".'),
         ("say --columns a,b or --hash 0.5.", 'say columns="a,b" or hash=0.5.'),
         (

@@ -100,6 +100,9 @@ def test_files_of_all_types_are_checked(tmp_path, command):
     assert code == 0 and all(f"{name}={file}:" in told for name, file in named.items())
     code, told = command(f"check {files}")
     assert code == 2 and "name the program behind them" in told
+    code, told = command(f"check {files} taged=x.csv {typed_programs.__file__}:SocialShop")
+    assert code == 2 and "data are given for taged" in told and "did you mean tagged?" in told
+    assert "ids" not in told
 
 
 def test_an_outline_of_lengths_that_data_give(tmp_path, command):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tux.base.compiled import cached_njit
-from tux.compare import partitioners as compare_cuts
-from tux.compare.partitioners import RESIDENT, TRACED, Peak
+from tux.compare import peak as measure
+from tux.compare.peak import RESIDENT, TRACED, Peak
 
 
 @cached_njit
@@ -31,7 +31,7 @@ def test_arrays_of_compiled_code_count_and_those_of_before_do_not():
 
 
 def test_elsewhere_numpys_own_arrays_count(monkeypatch):
-    monkeypatch.setattr(compare_cuts, "_reset", lambda: False)
+    monkeypatch.setattr(measure, "_reset", lambda: False)
     with Peak() as peak:
         np.ones(1_000_000)
     assert peak.how == TRACED and 8e6 <= peak.bytes < 9e6 and not tracemalloc.is_tracing()

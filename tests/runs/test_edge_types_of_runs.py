@@ -120,6 +120,25 @@ def test_a_folder_of_parts(here, by, capsys):
     assert "40 taggeds" in str(run)
 
 
+def test_a_folder_that_is_cut_by_one_type(here, capsys):
+    edges = shop_edges(4)
+    texts = [f"{name}={path}" for name, path in shop_files(here, edges).items()]
+    words = ["cut", "--program", PROGRAM, "--parts", "2", "--method"]
+    assert main(["partition", *texts, *words, "aweto:bought,aweto:friend,random"]) == 0
+    assert "aweto:friend" in capsys.readouterr().out
+    assert main(["info", "cut"]) == 0
+    assert "2 parts by aweto:" in capsys.readouterr().out
+    tux.run(SocialShop(), "cut", out="run", jit=False)
+    model_of(here / "run", edges, 2)
+    words[0] = "other"
+    assert main(["partition", *texts, *words, "dbh:bought", "--workers", "2"]) == 2
+    assert "leave --workers or :bought out" in capsys.readouterr().err
+    assert main(["partition", *texts, *words, "dbh:boght"]) == 2
+    assert "did you mean bought?" in capsys.readouterr().err
+    assert main(["partition", "bought.csv", "other", "--parts", "2", "--method", "dbh:b"]) == 2
+    assert "add --program PROG" in capsys.readouterr().err
+
+
 def test_a_folder_of_other_types(here, capsys):
     named = shop_files(here, shop_edges())
     texts = [f"{name}={path}" for name, path in named.items()]
@@ -152,6 +171,18 @@ def test_a_folder_of_parts_that_is_cut_in_shares(here, by, name):
     assert main(["partition", "one", *words]) == 0
     assert main(["partition", "shares", *words, "--workers", "2"]) == 0
     assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.slow
+def test_a_type_that_is_to_be_whole_is_kept_whole_or_told(here, capsys):
+    texts = [f"{of}={path}" for of, path in shop_files(here, shop_edges(4)).items()]
+    program = PROGRAM.replace("SocialShop", "WholeItems")
+    words = [*texts, "--program", program, "--parts", "3", "--workers", "2"]
+    assert main(["partition", "cut", *words]) == 0
+    out = capsys.readouterr().out
+    assert "cut by aweto, for" in out and "are cut:" not in out
+    assert main(["partition", "other", *words, "--method", "dbh"]) == 0
+    assert "Some items are cut: programs that need each whole" in capsys.readouterr().out
 
 
 def test_texts_and_numbers_are_not_cut_in_shares(here, capsys):

@@ -58,9 +58,16 @@ def test_a_metric_of_held_out_edges_alone_is_not_missed_without_them():
     assert not [each for each in watch.warnings if "test_errors" in each]
 
 
+NOTHING = float("nan")
+
+
 def set_all(tau):
     tau.lost = tau.none / tau.none if tau.none else float("inf") - float("inf")
     tau.meant = tau.n / tau.none if tau.none else math.nan
+    tau.parsed = tau.n / tau.none if tau.none else float("NaN")
+    tau.constant = tau.n / tau.none if tau.none else NOTHING
+    local = math.nan
+    tau.named = local
     if tau.none:
         tau.seldom = 1.0
 
@@ -69,13 +76,14 @@ def count(user, tau):
     tau.n += 1
 
 
+NAMES = ("lost", "meant", "seldom", "never", "parsed", "constant", "named")
+
+
 class LosingMetrics(Program):
     epochs = 1
     user = item = Vertex()
     rating = Edge("user", "item", value=data("f4"))
-    tau = Context(
-        n=total(), none=total(), lost=metric(), meant=metric(), seldom=metric(), never=metric()
-    )
+    tau = Context(n=total(), none=total(), **{name: metric() for name in NAMES})
 
     def stages(self):
         return [Exchange(count), GlobalSync(set_all)]

@@ -240,17 +240,30 @@ def compares(tau, p):
     tau.last = 1.0 if p.curve == "root" else 2.0
 
 
+def is_one_of(tau, p):
+    return p.curve in ("abs", "root")
+
+
+def matches(tau, p):
+    match p.curve:
+        case "root" | "abs":
+            tau.last = 1.0
+
+
 @pytest.mark.parametrize(
     ("f", "what", "do"),
     [
         (looks_up, "UDF .*looks_up has raised KeyError: a function is no key", "p.NAME of a param"),
         (compares, "`compares` compares p.curve with the text 'root'", r"call p.curve\(\.\.\.\)"),
+        (matches, "`matches` compares p.curve with the text 'root'", "call p.curve"),
+        (is_one_of, "`is_one_of` compares p.curve with the text 'abs'", "call p.curve"),
     ],
 )
 def test_the_name_of_a_choice_is_not_in_p(f, what, do):
     class Naming(Choosing):
         def stages(self):
-            return [Exchange(add), GlobalSync(f), Apply("item", take)]
+            again = [Repeat(GlobalSync(count), until=f)] if f is is_one_of else [GlobalSync(f)]
+            return [Exchange(add), *again, Apply("item", take)]
 
     with pytest.raises(ProgramError, match=what) as error:
         train_team(Naming(), EDGES, 1, jit=False, k=1)

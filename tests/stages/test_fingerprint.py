@@ -4,6 +4,7 @@ import importlib.util
 import math
 import subprocess
 import sys
+import types
 
 import cpus
 import numpy as np
@@ -116,6 +117,11 @@ def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(define_udf, tmp_pat
     assert fingerprint([], [define_udf(source, settings=one)]) != fingerprint(
         [], [define_udf(source, settings=other)]
     )
+    inside = "def udf(tau):\n    tau.sum += package.settings.STEP\n"
+    packages = [types.ModuleType("package") for _ in range(2)]
+    packages[0].settings, packages[1].settings = one, other
+    udfs = [define_udf(inside, package=each) for each in packages]
+    assert fingerprint([], udfs[:1]) != fingerprint([], udfs[1:])
 
 
 @pytest.mark.long

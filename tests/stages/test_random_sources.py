@@ -67,5 +67,18 @@ def test_functions_that_are_called_are_searched():
         refuse_unseeded(call_by_name)
 
 
+def closing(helper):
+    def udf(src):
+        src.x = helper(src)
+
+    return udf
+
+
+@pytest.mark.parametrize("helper", [by_name, lambda src: [random.random() for _ in range(2)][0]])
+def test_functions_that_are_closed_over_are_searched(helper):
+    with pytest.raises(ProgramError, match=message("uses-its-numbers-do-not")):
+        refuse_unseeded(closing(helper))
+
+
 def test_the_stream_of_the_run_is_right():
     refuse_unseeded(by_rng)

@@ -19,7 +19,8 @@ _COMMAND = re.compile(
 """A command of the command line, which stays as it is."""
 _FLAG = re.compile(
     r"--([a-z]+(?:-[a-z]+)*)"
-    r"(?: (?:(\d+(?:\.\d+)?)|([^\s,]+(?:,[^\s,.]+)+)|([A-Z]+\b(?:[=:][A-Z]+)*)|([a-z][\w-]*)))?"
+    r"(?: (?:(\d+(?:\.\d+)?)|([^\s,]+(?:,[^\s,.]+)+)|([A-Z]+\b(?:[=:][A-Z]+)*)"
+    r"|([a-z][\w-]*(?::\w+)?)))?"
 )
 """A flag and what stands behind it: a number, several words, a placeholder, or a word."""
 _WORDED = {"form", "format", "log", "loss", "method", "on", "on-bad-row", "partitioner", "penalty"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tux.arrays.stores import local_path
 from tux.base.errors import UsageError
@@ -15,6 +15,9 @@ from tux.cli import show
 from tux.cli.flags import Flags, add_parameters, parameters
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from tux.options.options import Reading
     from tux.program.program import Program
     from tux.program.sources import Source
 
@@ -39,43 +42,45 @@ def command(argv: list[str]) -> int:
     source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])
     from tux.inputs.examination import examine
-    from tux.options.options import Reading
 
     if typed and not source:
         raise UsageError(
             "files of several edge types without APP", do="name the program behind them"
         )
-    for number, path in enumerate(paths):
-        program, chosen = None, dict[str, Any]()
-        if source:
-            from tux.cli.run_flags import chosen_options
-
-            program = source.program(**parameters(args, source.program, show.warn))
-            chosen = chosen_options(args, Reading, [*program.vertices])
-            path, program = _edge_type(path, program)
+    for number, each in enumerate(_inputs(paths, source, args)):
         if typed:
             show.say(f"{chr(10) * bool(number)}{paths[number]}:")
-        show.phase(f"look at {path}")
-        for name, text in examine(path, program, Reading(**chosen)):
+        show.phase(f"look at {each[0]}")
+        for name, text in examine(*each):
             show.pairs({f"{name:<{show.NAMES}}": text})
     return 0
 
 
-def _edge_type(path: str, program: Program) -> tuple[str, Program]:
-    """Return the file of a text TYPE=FILE, and the program as if it had this edge type alone.
-    UsageError for a file alone where a program has several.
+def _inputs(
+    paths: list[str], source: Source | None, args: Namespace
+) -> list[tuple[str, Program | None, Reading]]:
+    """Return the file of each text TYPE=FILE, the program as if it had this edge type alone, and
+    what the flags say of how it is read. UsageError for a file alone where a program has several
+    edge types, and for what is no type of it.
     """
+    from tux.cli.run_flags import chosen_options
     from tux.inputs.by_type import split_by_type
+    from tux.options.options import Reading
     from tux.program.base_program import first_edge, with_one_type
 
-    if len(program.edge_types) < 2:
-        return path, program
-    for name, file in (split_by_type(program, path) or {}).items():
-        return file, with_one_type(program, name)
-    raise UsageError(
-        f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}",
-        do=f"say of which one the file is: {first_edge(program)}={path}",
-    )
+    if source is None:
+        return [(paths[0], None, Reading())]
+    program = source.program(**parameters(args, source.program, show.warn))
+    reading = Reading(**chosen_options(args, Reading, [*program.vertices]))
+    if len(program.edge_types) < 2 and len(paths) == 1:
+        return [(paths[0], program, reading)]
+    if split_by_type(program, paths) is None:
+        raise UsageError(
+            f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}",
+            do=f"say of which one the file is: {first_edge(program)}={paths[0]}",
+        )
+    named = (path.partition("=") for path in paths)
+    return [(file, with_one_type(program, name), reading) for name, _, file in named]
 
 
 def _find_program(name: str) -> Source:

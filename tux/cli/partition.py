@@ -22,6 +22,7 @@ from tux.cli.partition_samples import asks_for_samples, check_sample_flags
 from tux.cli.partition_shares import partition_in_shares
 from tux.cli.partition_types import (
     absolute_files,
+    check_methods,
     program_of_types,
     read_typed_graph,
     sides_of_types,
@@ -53,6 +54,7 @@ from tux.io.source.input_files import absolute_source, input_files
 from tux.io.source.text import without_skipping
 from tux.io.vertices.table import VertexTable
 from tux.partition.common.capacity import capacity
+from tux.program.program import Program
 
 SEE = "see tux partition --help"
 KEPT = "--numeric keeps those that are numbers, --multiclass any number of classes"
@@ -68,6 +70,7 @@ def partition(args: Namespace) -> None:
     methods = (
         parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
     )
+    check_methods(methods, program)
     _check(args)
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
@@ -76,7 +79,7 @@ def partition(args: Namespace) -> None:
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
         join_given_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
-        judge = _judge(args, graph, whole_type(program) if program else "")
+        judge = _judge(args, graph, program)
         rows, best = _compete(judge, methods, args.imports or [], watch)
     show.grid(*comparison_table(rows, best, judge))
     for text in (*judge.explain_losers(rows), *legend(rows), *refusal_lines(rows)):
@@ -121,10 +124,9 @@ def _graph(args: Namespace) -> UntypedGraph:
     return graph._replace(unlabelled=why)
 
 
-def _judge(args: Namespace, graph: UntypedGraph, whole: str) -> Judge:
-    """Return the judge of the cuts of a graph; `whole`: the vertex type that a program wants
-    whole.
-    """
+def _judge(args: Namespace, graph: UntypedGraph, program: Program | None) -> Judge:
+    """Return the judge of the cuts of a graph; `program`: of several edge types."""
+    whole = whole_type(program) if program else ""
     union = Union.of(graph.edges, whole)
     sides = sides_of_types(graph, union)
     types = sum(map(len, sides)) or 1 + graph.bipartite
@@ -141,6 +143,8 @@ def _judge(args: Namespace, graph: UntypedGraph, whole: str) -> Judge:
         whole or (graph.edges.ends[0] if graph.has_samples else ""),
         "target" if on_target else "source",
         sides,
+        graph.edges if program else None,
+        program,
     )
 
 

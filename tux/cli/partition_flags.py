@@ -38,7 +38,8 @@ def partition_flags() -> Flags:
     )
     flags.add(
         "--method",
-        "methods to compare, or all [default all, or none with --import]",
+        "methods to compare, or all; with --program also METHOD:TYPE, which cuts the edges of this "
+        "type, and places all others beside their ends [default all, or none with --import]",
         metavar="NAME,..",
     )
     flags.add(

@@ -16,7 +16,8 @@ from tux.base.parallel import cores
 from tux.base.text import data_name, plural
 from tux.cli import show
 from tux.cli.partition_samples import are_samples, check_sample_flags, job_of_samples
-from tux.cli.partition_types import check_names, describe_types, plan_of_types
+from tux.cli.partition_types import check_names, describe_types, plan_of_types, whole_type
+from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
 from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
@@ -39,6 +40,7 @@ from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
+from tux.partition.beside import MethodOfType
 from tux.program.program import Program
 
 NOT_IN_SHARES = {
@@ -53,7 +55,8 @@ NOT_IN_SHARES = {
 """Flags that need all edges in one process."""
 
 METHODS = {True: "aweto", False: "dbh"}
-"""The method where none is named: for two types of vertices, and for one."""
+"""The method where none is named: for two sides of vertices, or a type that is to be whole; and for
+one kind of vertices."""
 
 
 def partition_in_shares(args: Namespace, program: Program | None = None) -> None:
@@ -88,6 +91,12 @@ def _check(args: Namespace) -> None:
         raise UsageError("--workers without a folder to write", do="name it with --out DIR")
     if args.method and args.method not in IN_SHARES:
         methods = args.method.split(",")
+        if named := MethodOfType.parse(args.method).edges:
+            raise UsageError(
+                f"--method {args.method} places edges beside all those of {named}, so they cannot "
+                "be loaded in shares",
+                do=f"leave --workers or :{named} out",
+            )
         if args.method == "all" or len(methods) > 1:
             raise UsageError(
                 f"--method {args.method} with --workers: one method can be named",
@@ -136,7 +145,8 @@ def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
     check_types_given(program, data)
     formats = {name: _format_of(own) for name, own in sources_by_type(program, data).items()}
     sides = two_sides([edge.ends for edge in program.edge_types.values()])
-    plan = plan_of_types(args, program, args.method or METHODS[bool(sides)])
+    whole = whole_type(program)
+    plan = plan_of_types(args, program, args.method or METHODS[bool(sides or whole)])
     plan.check()
     inputs = inputs_of_types(program, data, formats)
     return loading_job(plan, inputs, max(1, cores() // args.workers))
@@ -199,6 +209,9 @@ def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph
     replicas = rows / max(sum(ids.values()), 1)
     largest = max(graph.edges) * k / edges
     lines.append(f"RF {replicas:.3f}, the largest part has {largest:.3f} of the mean")
+    whole = job.plan.whole
+    if whole and any(each.loaded.types[whole].cut for each in graph.ended):
+        lines.append(describe_cut_type(whole))
     most = max(graph.ended, key=lambda each: each.peak)
     part = max(_part_sizes(Path(args.out), k))
     lines.append(

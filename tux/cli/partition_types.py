@@ -9,14 +9,17 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.graph.partitioned import FAVOURING, whole_types
 from tux.graph.union import Union, two_sides
-from tux.inputs.by_type import other_types, split_by_type
+from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
 from tux.inputs.untyped import UntypedGraph
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import absolute_source
 from tux.io.source.text import without_skipping
+from tux.options.partitioners import check_named_type
 from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.partition.beside import MethodOfType
 from tux.program import sources
+from tux.program.base_program import other_types
 from tux.program.program import Program
 
 NOT_FOR_TYPES = {
@@ -64,6 +67,20 @@ def read_typed_graph(
     return UntypedGraph(edges, Format.TEXT, bool(Union.of(edges).sides), "")
 
 
+def check_methods(methods: Sequence[str], program: Program | None) -> None:
+    """Raise UsageError for a method that is to place edges of a type alone (``aweto:rating``) which
+    is none of the program's, or where no program is named.
+    """
+    for name in methods:
+        if program:
+            check_named_type(program, name)
+        elif MethodOfType.parse(name).edges:
+            raise UsageError(
+                f"{name} names an edge type, and no program says which there are",
+                do="add --program PROG",
+            )
+
+
 def check_names(args: Namespace, program: Program) -> None:
     """Raise UsageError unless the files are named by edge types of the program."""
     if split_by_type(program, args.graph) is None:
@@ -81,7 +98,7 @@ def plan_of_types(args: Namespace, program: Program, method: str) -> LoadingPlan
     favourite = "auto"
     if whole and method in FAVOURING:
         favourite = "target" if sides and whole in sides[1] else "source"
-    others = {name: program.edge_types[name].ends for name in other_types(program)}
+    others = {name: edge.ends for name, edge in other_types(program).items()}
     given = args.workers, args.parts, method, args.seed, bool(sides), favourite
     return LoadingPlan(program.edge.ends, *given, others, whole)
 

@@ -4,22 +4,24 @@ epoch moves, and the winner is given with its reason.
 
 from __future__ import annotations
 
-import ctypes
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean, plural_noun
-from tux.graph.partitioned import FAVOURING
+from tux.compare.peak import Peak
+from tux.graph.beside import first_edges
+from tux.graph.partitioned import FAVOURING, assign_by_type, whole_types
 from tux.partition import PARTITIONERS
+from tux.partition.beside import MethodOfType
 from tux.partition.common.capacity import capacity
 from tux.partition.quality import Quality, RowBytes, quality
+from tux.program.base_program import BaseProgram, first_edge
 
 # of the mean load: with a larger part a method does not win, unless --cap says otherwise
 FAIR = 1.25
@@ -59,19 +61,18 @@ class Judge:
     whole: str = ""  # the type whose vertices are not to be cut
     favourite: str = "source"  # the side on which it is
     sides: Sequence[Mapping[str, int]] = ()  # see `tux.partition.quality`
+    data: EdgeData | None = None  # the same edges by type, where methods may name a type
+    program: BaseProgram | None = None  # of these edge types
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
         """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
         memory, are given in `why`.
         """
-        method = PARTITIONERS[name]
-        how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
-        how |= {"favourite": self.favourite} if self.whole and name in FAVOURING else {}
         try:
-            method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
+            self._assign(name, WARM)
             with Peak() as peak:
                 begun = time.perf_counter()
-                parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
+                parts = self._assign(name, progress=share)
                 seconds = time.perf_counter() - begun
         except ValueError as error:
             return CutResult(name, why=str(error))
@@ -84,6 +85,20 @@ class Judge:
             quality=replace(judged.quality, seconds=seconds, peak_bytes=peak.bytes),
             memory=peak.how,
         )
+
+    def _assign(
+        self, name: str, most: int | None = None, progress: Callable[[float], None] | None = None
+    ) -> np.ndarray:
+        """Assign a part to each edge, or to the first `most` ones (of a type), by a method."""
+        method, named = MethodOfType.parse(name)
+        how: dict[str, Any] = {"cap": self.cap, "progress": progress}
+        if named and self.program and self.data:
+            key = "" if named == first_edge(self.program) else named
+            data, whole = first_edges(self.data, most), whole_types(self.program)
+            return assign_by_type(data, key, method, self.k, self.seed, whole, **how)
+        how["bipartite"] = self.bipartite
+        how |= {"favourite": self.favourite} if self.whole and method in FAVOURING else {}
+        return PARTITIONERS[method](self.src[:most], self.dst[:most], self.k, self.seed, **how)
 
     def judge_parts(self, name: str, parts: np.ndarray) -> CutResult:
         """Judge an assignment of edges to `parts` (m,)."""
@@ -147,13 +162,7 @@ class Judge:
     def reason(self, best: CutResult, rows: Sequence[CutResult]) -> str:
         """Explain why `best` has won, and how much better any method could be."""
         assert (won := best.quality) is not None
-        cut = (
-            ""
-            if self.keeps_whole(won)
-            else f" Some {plural_noun(self.whole)} are cut: programs that need each whole will "
-            "refuse "
-            "this."
-        )
+        cut = "" if self.keeps_whole(won) else f" {describe_cut_type(self.whole)}"
         return (
             f"{best.name}: an epoch moves "
             f"{format_volume(won.volume)}{self._why(best, won, rows)}. RF "
@@ -188,7 +197,7 @@ def parse_methods(methods: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     if names == ["all"]:
         return list(PARTITIONERS)
-    for name in names:
+    for name in (MethodOfType.parse(name).method for name in names):
         if name not in PARTITIONERS:
             raise UsageError(
                 f"unknown method {name!r}",
@@ -198,6 +207,11 @@ def parse_methods(methods: str) -> list[str]:
 
 
 # ---- as text
+
+
+def describe_cut_type(kind: str) -> str:
+    """Return the sentence about a vertex type that should be whole and is cut."""
+    return f"Some {plural_noun(kind)} are cut: programs that need each whole will refuse this."
 
 
 def comparison_table(
@@ -332,54 +346,3 @@ def report(rows: Sequence[CutResult], best: CutResult | None, **about: Any) -> d
         for row in rows
     ]
     return {**about, "winner": best.name if best else None, "methods": methods}
-
-
-RESIDENT = "growth of resident memory"
-TRACED = "arrays that numpy allocates outside compiled code"
-
-
-class Peak:
-    """A context that measures memory; after it `bytes` is the peak, and `how` names the measure.
-
-    On Linux it is the growth of the process's resident memory, whose high-water mark the kernel
-    sets back on request: arrays made in compiled code count, and memory that is reserved but never
-    touched does not. Elsewhere it is what `tracemalloc` sees. The compiler's own memory counts too,
-    so run the work once on something small before.
-    """
-
-    def __enter__(self) -> Peak:
-        self.bytes = 0
-        self.how = RESIDENT if _reset() else TRACED
-        if self.how == RESIDENT:
-            self._before = _status("VmRSS")
-        else:
-            tracemalloc.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.how == RESIDENT:
-            self.bytes = max(_status("VmHWM") - self._before, 0)
-        else:
-            self.bytes = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-
-
-def _reset() -> bool:
-    """Give freed memory back to the system, and set the system's mark of the most resident memory
-    back. False where that cannot be done.
-    """
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError, TypeError):
-        pass  # another C library, which keeps less
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        return _status("VmHWM") > 0
-    except OSError:
-        return False
-
-
-def _status(name: str) -> int:
-    """Read a figure of this process in bytes; 0 where the system does not tell it."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

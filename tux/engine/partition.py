@@ -273,22 +273,19 @@ class Partition:
 
 class PartitionAlong(Partition):
     """A partition as stages along another edge type see it: its program and its graph have this
-    type's edges. All else is the partition's own, and is changed there.
+    type's edges. All else is the partition's own, and is changed there: both have one `__dict__`.
     """
 
+    __slots__ = ("_partition", "graph", "program")
+
     def __init__(self, partition: Partition, name: str) -> None:
-        seen = {"program": along(partition.program, name), "graph": partition.graph.along(name)}
-        self.__dict__.update(seen, _partition=partition)
+        self.__dict__ = partition.__dict__
+        self._partition = partition
+        self.program, self.graph = along(partition.program, name), partition.graph.along(name)
 
     def along(self, name: str) -> Partition:
         """Return the partition as stages along the edge type `name` see it; "" is the one here."""
         return self if name in ("", self.program.edge_name) else self._partition.along(name)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._partition, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._partition, name, value)
 
 
 class BodyTimer:

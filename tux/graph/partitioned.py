@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.checksums import check_sums
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
+from tux.graph.beside import cut_by_type
 from tux.graph.cut import cut
 from tux.graph.cut_folder import rename_part
 from tux.graph.held_out import add_held_out
@@ -22,7 +24,8 @@ from tux.graph.parts import Part, hold_out
 from tux.graph.topologies import topology_kind, topology_of, topology_of_parts
 from tux.graph.union import Union, two_sides
 from tux.partition import PARTITIONERS
-from tux.program.base_program import BaseProgram, along
+from tux.partition.beside import MethodOfType
+from tux.program.base_program import BaseProgram, along, first_edge
 
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
@@ -63,15 +66,23 @@ class PartitionedGraph:
         whole: Sequence[str] = (),
         whole_end: str = "",
         held_out: str = "",
+        first: str = "",
     ) -> PartitionedGraph:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
         the partitioner can do that. `whole_end` and `held_out`: see `Edge`; UsageError if the
-        partitioner cannot keep the former.
+        partitioner cannot keep the former. `first`: the name of the first edge type, as a
+        `partitioner` may name it (`tux.partition.beside.MethodOfType`).
         """
-        ends = [each.ends for each in train.by_type.values()]
-        union = Union.of(train, whole[0] if whole else "")
-        how = choose_method(ends, partitioner, k, whole, whole_end)
-        assignment = _assign_parts(union, how, k, seed)
+        method, named = MethodOfType.parse(partitioner)
+        if named:
+            assignment = assign_by_type(
+                train, "" if named == first else named, method, k, seed, whole, whole_end
+            )
+        else:
+            ends = [each.ends for each in train.by_type.values()]
+            union = Union.of(train, whole[0] if whole else "")
+            how = choose_method(ends, method, k, whole, whole_end)
+            assignment = how.place(union.src, union.dst, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
         parts = cut(train, test, assignment, k, seed, held_out)
         return PartitionedGraph(parts, train.bare(), digests)
@@ -147,6 +158,11 @@ class CutMethod(NamedTuple):
     bipartite: bool
     favourite: str = "auto"
 
+    def place(self, src: np.ndarray, dst: np.ndarray, k: int, seed: int, **more: Any) -> np.ndarray:
+        """Return the part (m,) of each edge; `more`: see `tux.partition`."""
+        more |= {} if self.favourite == "auto" else {"favourite": self.favourite}
+        return PARTITIONERS[self.name](src, dst, k, seed, bipartite=self.bipartite, **more)
+
 
 def choose_method(
     ends: Sequence[tuple[str, str]],
@@ -177,12 +193,23 @@ def choose_method(
     return CutMethod(partitioner, bipartite)
 
 
-def _assign_parts(union: Union, how: CutMethod, k: int, seed: int) -> np.ndarray:
-    """Assign a part (m,) to each edge of all types."""
-    favourite: dict[str, Any] = {} if how.favourite == "auto" else {"favourite": how.favourite}
-    return PARTITIONERS[how.name](
-        union.src, union.dst, k, seed, bipartite=how.bipartite, **favourite
-    )
+def assign_by_type(
+    data: EdgeData,
+    named: str,
+    method: str,
+    k: int,
+    seed: int,
+    whole: Sequence[str] = (),
+    whole_end: str = "",
+    **more: Any,
+) -> np.ndarray:
+    """Assign a part (m,) to each edge of all types by those of the type `named`, which the `method`
+    places; see `tux.graph.beside`, and for `whole` and `whole_end` `PartitionedGraph.of`. `more`:
+    see `tux.partition`.
+    """
+    ends = data.by_type[named].ends
+    how = choose_method([ends], method, k, [kind for kind in whole if kind in ends], whole_end)
+    return cut_by_type(data, named, partial(how.place, k=k, seed=seed, **more), k, seed, whole)
 
 
 def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
@@ -222,7 +249,8 @@ def partition_inputs(
         )
     train = _drop_unread_columns(program, inputs.train)
     whole = whole_types(program)
-    cut_graph = PartitionedGraph.of(train, test, partitioner, k, seed, whole, end, held_out)
+    first = first_edge(program)
+    cut_graph = PartitionedGraph.of(train, test, partitioner, k, seed, whole, end, held_out, first)
     return replace(cut_graph, parts=add_topology(program, cut_graph.parts, inputs.train, seed))
 
 

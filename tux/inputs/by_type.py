@@ -13,7 +13,7 @@ from tux.arrays.integers import distinct_integers
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
 from tux.io.source.input_files import Source
-from tux.program.base_program import BaseProgram, first_edge
+from tux.program.base_program import BaseProgram, first_edge, other_types
 
 Data = Any
 
@@ -27,11 +27,6 @@ def sources_by_type(program: BaseProgram, data: SourceOfTypes) -> dict[str, Sour
     if not isinstance(data, dict):
         return {"": data}
     return {"": data[program.edge_name], **{name: data[name] for name in other_types(program)}}
-
-
-def other_types(program: BaseProgram) -> list[str]:
-    """List the edge types of a program beside the first one."""
-    return [name for name in program.edge_types if name != program.edge_name]
 
 
 def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:

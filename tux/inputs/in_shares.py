@@ -22,7 +22,7 @@ from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
 from tux.graph.partitioned import choose_method, whole_types
-from tux.inputs.by_type import SourceOfTypes, other_types, sources_by_type
+from tux.inputs.by_type import SourceOfTypes, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import (
@@ -60,7 +60,7 @@ from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
 from tux.program import sources
-from tux.program.base_program import along
+from tux.program.base_program import along, other_types
 from tux.program.input import Samples
 from tux.program.program import Program
 
@@ -239,7 +239,7 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     whole, name = whole_types(program), known_partitioner(program, partitioner)
     pairs = [edge.ends for edge in program.edge_types.values()]
     how = choose_method(pairs, name, parts, whole, program.edge.whole)
-    others = {name: program.edge_types[name].ends for name in other_types(program)}
+    others = {name: edge.ends for name, edge in other_types(program).items()}
     given = loaders, parts, how.name, seed, how.bipartite, how.favourite
     ends, data = program.edge.ends, dict[str, list[str]]()
     if isinstance(program.input, Samples):

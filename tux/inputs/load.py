@@ -54,7 +54,7 @@ from tux.io.formats.detect import detect_format
 from tux.io.source.input_files import Source, input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
-from tux.program.base_program import along
+from tux.program.base_program import along, other_types
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.returns import call_hook
@@ -170,10 +170,9 @@ def _name_errors(data: Data, role: str) -> Iterator[None]:
 def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Read the edges to train on, all of them in this process."""
     given = data if isinstance(data, dict) else {program.edge_name: data}
-    first, *others = program.edge_types
-    edges = _read_source(_files(given[first]), program, None, reading, warn)
+    edges = _read_source(_files(given[program.edge_name]), program, None, reading, warn)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
-    for name in others if isinstance(data, dict) else ():
+    for name in other_types(program) if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):
             each = _read_source(
                 _files(given[name]), along(program, name), None, plain, warn, known.ids
@@ -341,7 +340,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
-    others = {name: e for name, e in program.edge_types.items() if name != program.edge_name}
+    others = other_types(program)
     edges = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"

@@ -17,7 +17,7 @@ from tux.base.text import data_name
 from tux.graph.cut_folder import without_edges
 from tux.graph.store import edges_prefix
 from tux.graph.union import two_sides
-from tux.inputs.by_type import SourceOfTypes, describe_new_ids, other_types, sources_by_type
+from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
 from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals
 from tux.inputs.untyped import Sides, check_one_type
@@ -26,6 +26,7 @@ from tux.io.source.odd_ids import odd_ids
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
+from tux.program.base_program import other_types
 from tux.program.input import Samples
 from tux.program.program import Program
 
@@ -41,7 +42,7 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
     the loaders have read, without an edge. The folder may be removed before the ids are.
     """
-    others = {name: program.edge_types[name] for name in other_types(program)}
+    others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     counts = count_edges([each.loaded for each in graph.ended])

@@ -19,6 +19,7 @@ from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
+from tux.partition.beside import MethodOfType
 from tux.program.input import Input, Points, Samples
 from tux.program.program import Program
 
@@ -139,6 +140,8 @@ def _reason_of_program(asked: LoadRequest) -> str:
     for method, overridden in looks.items():
         if overridden:
             return f"{given.__name__}.{method} may look at all edges"
+    if named := MethodOfType.parse(asked.partitioner).edges:
+        return f"edges are placed beside all those of {named}"
     name = known_partitioner(program, asked.partitioner)
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
-from tux.base.text import did_you_mean, plural_noun
+from tux.base.text import plural_noun
 from tux.io.source.input_files import absolute_source
+from tux.options.partitioners import check_named_type, check_partitioner
 from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
 from tux.options.reading import data_option, reads
@@ -31,7 +32,6 @@ from tux.options.rules import (
     options_by_name,
     text_rule,
 )
-from tux.partition import PARTITIONERS
 from tux.program.input import Bags, Points, Samples
 from tux.program.product import product_of
 from tux.program.program import STAGED, Program, evaluates, stages_of
@@ -182,7 +182,8 @@ class RunOptions(Reading):
     )
     partitioner: str | None = worker_option(
         text_rule(),
-        "how edges are dealt to workers: auto, or a method of tux partition [default bicut]",
+        "how edges are dealt to workers: auto, or a method of tux partition; METHOD:TYPE deals "
+        "those of one edge type, and each other edge beside its ends [default bicut]",
     )
     deadline: float = worker_option(
         SECONDS,
@@ -264,12 +265,8 @@ class RunOptions(Reading):
                 "TensorBoard reads what is written below --out, which is not given",
                 do="add --out DIR",
             )
-        if self.partitioner not in (None, "auto", *PARTITIONERS):
-            known = ", ".join(PARTITIONERS)
-            raise UsageError(
-                f"no partitioner {self.partitioner!r}",
-                do=f"{did_you_mean(str(self.partitioner), PARTITIONERS)}there are auto, {known}",
-            )
+        if self.partitioner is not None:
+            check_partitioner(self.partitioner)
 
     def plan_for(self, program: Program) -> RunPlan:
         """Make the plan of a run, with all that is decided before data are read. UsageError for
@@ -297,6 +294,7 @@ class RunOptions(Reading):
                     "--judge-top on several machines, of which none has all training edges",
                     do="leave it out",
                 )
+        check_named_type(program, self.partitioner or "")
         epochs = program.epochs if self.epochs is None else self.epochs
         return RunPlan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 

@@ -38,6 +38,7 @@ from tux.io.source.input_files import input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.program import sources
+from tux.program.base_program import other_types
 from tux.program.input import Points, Samples
 from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
@@ -184,8 +185,7 @@ def score_edges(
     )
     others = {
         name: EdgeData(edge.ends, ids, none, none, {})
-        for name, edge in program.edge_types.items()
-        if name != program.edge_name
+        for name, edge in other_types(program).items()
     }
     known = known.join(others)
     graph = LocalGraph.whole(program, known, asked, seed)

@@ -81,6 +81,12 @@ def first_edge(program: BaseProgram) -> str:
     return next(iter(program.edge_types), "")
 
 
+def other_types(program: BaseProgram) -> dict[str, Edge]:
+    """Return the edge types of a program beside the one that it sees, by name."""
+    types = program.edge_types.items()
+    return {name: edge for name, edge in types if name != program.edge_name}
+
+
 def with_one_type(program: AnyProgram, name: str) -> AnyProgram:
     """Return the program as if `name` were its only edge type."""
     seen = copy.copy(along(program, name))

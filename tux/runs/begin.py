@@ -20,7 +20,7 @@ from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
-from tux.graph.union import Union
+from tux.graph.union import Union, two_sides
 from tux.inputs.in_shares import ShareLoading
 from tux.inputs.load import Data, Inputs, load
 from tux.inputs.loaded_graph import count_sides
@@ -30,8 +30,10 @@ from tux.io.vertices import labels as vertex_labels
 from tux.options.options import File, RunOptions, RunPlan, may_race
 from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
+from tux.partition.beside import MethodOfType, is_open
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
+from tux.program.base_program import first_edge
 from tux.program.program import Program, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
@@ -149,7 +151,8 @@ def fit_plan_to_folder(plan: RunPlan, folder: Path | None) -> RunPlan:
 def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher) -> RunPlan:
     """Return the plan with the partitioner that "auto" stands for, and say it with its reason."""
     total = plan.all_workers
-    if plan.partitioner != "auto" or inputs.folder or total == 1:
+    asked = MethodOfType.parse(plan.partitioner)
+    if not is_open(asked) or inputs.folder or total == 1:
         return plan
     watch.phase("choose a partitioner")
     train, end = inputs.train, program.edge.whole
@@ -159,10 +162,14 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
         name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train))
     else:
         union = Union.of(train)
+        if named := asked.edges:
+            own = train.by_type["" if named == first_edge(program) else named]
+            union = Union(own.src, own.dst, two_sides([own.ends]))
         bipartite = bool(union.sides)
         name, reason = recommended_partitioner(union.src, union.dst, total, bipartite=bipartite)
-    watch.say(f"partitioner {name}: {reason}")
-    return replace(plan, partitioner=name)
+    chosen = str(asked._replace(method=name))
+    watch.say(f"partitioner {chosen}: {reason}")
+    return replace(plan, partitioner=chosen)
 
 
 def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:

@@ -30,6 +30,7 @@ from tux.checkpoint.store import (
 from tux.inputs.origin import cut_folder
 from tux.options.options import MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.options.rules import FILE, TABLES
+from tux.partition.beside import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
@@ -340,7 +341,7 @@ def _check_unchanged(
     ):
         for name in names:
             both = before.get(name), now.get(name)
-            if both[0] != both[1] and not (name == "partitioner" and "auto" in both):
+            if both[0] != both[1] and not (name == "partitioner" and any(map(is_open, both))):
                 raise Refused(
                     f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
                     f"{kept.number} was taken",
@@ -354,7 +355,7 @@ def _keep_partitioner(run: RunRecord, kept: CheckpointManifest) -> None:
     """Set the partitioner of a run that was to choose one to the one that has cut the checkpoint.
     Its record has "auto" until it has begun on several workers.
     """
-    if run.options.get("partitioner") == "auto" and "partitioner" in kept.options:
+    if is_open(run.options.get("partitioner")) and "partitioner" in kept.options:
         run.options["partitioner"] = kept.options["partitioner"]
 
 
