@@ -32,7 +32,7 @@ from tux.io.source.input_files import (
     list_files,
     source_name,
 )
-from tux.io.source.places import Range
+from tux.io.source.piece_text import PieceText
 from tux.io.source.table_lines import LineCounts, several_lines
 from tux.io.source.text import BadRows, line_blocks
 
@@ -158,7 +158,7 @@ def _near_line(file: InputFile, at: int) -> int | None:
 
 def _line_end(path: str, begin: int) -> int:
     """Return the end of the line in which byte `begin` of a file is."""
-    with Range(path, begin, None) as stream:
+    with PieceText(FilePiece(path, begin)) as stream:
         while data := stream.read(STEP):
             if found := data.find(b"\n") + 1:
                 return begin + found

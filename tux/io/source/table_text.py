@@ -21,7 +21,8 @@ from tux.io.source.cells import TextLayout, split_line
 from tux.io.source.text import ADVICE, EMPTY, NOT_UTF_8, SMALL, BadRows
 
 HEXADECIMAL = re.compile(rb"0[xX]")
-QUOTED = re.compile(r'"[^"]*"')
+QUOTED = re.compile(rb'"[^"\n]*"')
+LONE = re.compile(rb"(?<!\r)\r++(?!\n)")  # carriage returns that no newline follows
 BYTES = re.compile(r"[\udc80-\udcff]")  # bytes that are not UTF-8, decoded by "surrogateescape"
 
 
@@ -74,6 +75,8 @@ class TableText:
     def parse(self, text: bytes, kinds: Sequence[np.dtype | None]) -> Any:
         """Parse the picked columns of `text`; see `tux.arrays.arrow.parse_text`."""
         layout = self.layout
+        if _has_lone_return(text, layout.quotes):
+            raise arrow.UnreadableText("Arrow takes a carriage return for the end of a row")
         separator = "\x1f" if layout.separator == "::" else layout.separator
         table = arrow.parse_text(
             text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
@@ -120,5 +123,15 @@ class TableText:
             return NOT_UTF_8
         if why := self.cell_fault(picked):
             return why
-        bare = QUOTED.sub("", line) if self.layout.quotes else line
-        return "a carriage return is within the row" if "\r" in bare else ""
+        text = line.encode(errors="surrogateescape") + b"\n"
+        lone = _has_lone_return(text, self.layout.quotes)
+        return "a carriage return is within the row" if lone else ""
+
+
+def _has_lone_return(text: bytes, quotes: bool) -> bool:
+    """Return whether a carriage return is within a line of `text`, but not, with `quotes`, between
+    double ones.
+    """
+    if text.count(b"\r") == text.count(b"\r\n"):
+        return False
+    return LONE.search(QUOTED.sub(b"", text) if quotes else text) is not None
