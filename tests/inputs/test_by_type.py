@@ -180,6 +180,29 @@ def test_ids_of_one_type_in_two_kinds():
 
 
 @pytest.mark.parametrize(
+    ("bought", "tagged", "given"),
+    [
+        ("i1", "u2", "int32"),
+        ("u1", "i2", "int16"),
+        ("i4", "i8", None),
+        ("i8", "u1", None),
+        ("u8", "u4", "uint64"),
+        ("u8", "i1", None),
+        ("i2", "T", None),
+    ],
+)
+def test_integers_of_any_width_are_ids_of_one_type(bought, tagged, given):
+    """They are given back in the type that holds both, int64 if it is none of the two."""
+    numbers = {name: table.copy() for name, table in tables().items()}
+    items = np.arange(60) % 20
+    numbers["bought"]["item"] = items.astype(bought)
+    codes = items[: len(numbers["tagged"])]
+    numbers["tagged"]["item"] = codes.astype(str) if tagged == "T" else codes.astype(tagged)
+    train = load(SocialShop(), numbers).train
+    assert len(train.ids["item"]) == 20 and train.id_types.get("item") == given
+
+
+@pytest.mark.parametrize(
     ("data", "what", "do"),
     [
         (["bought=a.csv", "b.csv"], "b.csv names no edge type", "write TYPE=b.csv"),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import STRING
+from tux.arrays.given import common_type
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
@@ -153,12 +154,11 @@ class EdgeData:
         of vertices are those of all. DataError where two give the same field, or one gives data of
         a part of the vertices.
         """
-        ids, id_types = {**self.ids}, {**self.id_types}
+        ids = {**self.ids}
         known: dict[str, dict[str, np.ndarray]] = {}
         words: dict[str, dict[str, np.ndarray]] = {}
         for each in others.values():
             ids |= each.ids
-            id_types |= each.id_types
         for each in (self, *others.values()):
             for kind, fields in each.vertex_fields.items():
                 _check_joined(kind, fields, known.setdefault(kind, {}), len(ids[kind]))
@@ -169,6 +169,7 @@ class EdgeData:
             name: replace(each, ids=ids, unseen={}, vertex_fields={}, categories={})
             for name, each in others.items()
         }
+        id_types = _join_id_types([self, *others.values()])
         return replace(
             self, ids=ids, others=rows, id_types=id_types, vertex_fields=known, categories=words
         )
@@ -309,6 +310,18 @@ def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.nda
         if not at:
             state.update(f"{name} {piece.dtype.str} {count} ".encode())
         state.update(np.ascontiguousarray(piece).data)
+
+
+def _join_id_types(edges: Iterable[EdgeData]) -> dict[str, str]:
+    """Return by vertex type the type in which its ids are given back, where edges of several types
+    have them in types of their own.
+    """
+    joined: dict[str, str] = {}
+    for each in edges:
+        for kind in dict.fromkeys(each.ends):
+            own = each.id_types.get(kind, "")
+            joined[kind] = common_type(joined.get(kind, own), own)
+    return {kind: given for kind, given in joined.items() if given}
 
 
 def _check_joined(

@@ -182,7 +182,7 @@ def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
         if before is None:
             continue
         had, has = known.id_types.get(kind, "plain"), each.id_types.get(kind, "plain")
-        if had != has:
+        if had != has and not all(map(_may_be_integers, (had, has))):
             raise DataError(
                 f"ids of {kind} are {has} in {own}, and {had} in edges of another type",
                 do="give the ids of a vertex type in one type",
@@ -196,6 +196,13 @@ def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
                 f"ids of {kind} are numbers in edges of other types, and texts in {own}: all are "
                 "compared as texts, so 7 and 007 are two"
             )
+
+
+def _may_be_integers(given: str) -> bool:
+    """Return whether ids of a type, as `EdgeData.id_types` has it, may be integers. Those of all
+    widths are compared as numbers.
+    """
+    return given == "plain" or np.dtype(given).kind in "iu"
 
 
 def describe_new_ids(kind: str, own: str, count: int, new: int) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,13 @@ little beside what all others differ by.
 """
 LOOKED_AT, SHOWN = 100, 3  # columns with large numbers, at most
 FROM = float(1 << 24)  # whole numbers up to here lose nothing
+
+
+class NumberRange(NamedTuple):
+    """The least and the largest number of a column."""
+
+    least: float
+    most: float
 
 
 def lost_values(values: np.ndarray) -> tuple[int, int] | None:
@@ -51,11 +59,28 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
     """Return sentences for the user about fields of edges that are numbers in 32 bits: one for each
     field whose steps of 32 bits are not small beside the range of its numbers.
     """
+    ranges = {
+        name: NumberRange(float(values.min()), float(values.max()))
+        for name, values in fields.items()
+        if not isinstance(values, CodedColumn) and values.dtype == np.float32 and len(values)
+    }
+    return range_notes(ranges)
+
+
+def join_ranges(found: Iterable[Mapping[str, NumberRange]]) -> dict[str, NumberRange]:
+    """Join the ranges of parts of some columns, by name, to those of the whole columns."""
+    joined: dict[str, NumberRange] = {}
+    for ranges in found:
+        for name, own in ranges.items():
+            before = joined.get(name, own)
+            joined[name] = NumberRange(min(before.least, own.least), max(before.most, own.most))
+    return joined
+
+
+def range_notes(ranges: Mapping[str, NumberRange]) -> list[str]:
+    """Return the sentences of `coarse_notes` about fields by the ranges of their numbers."""
     notes = []
-    for name, values in fields.items():
-        if isinstance(values, CodedColumn) or values.dtype != np.float32 or not len(values):
-            continue
-        least, most = float(values.min()), float(values.max())
+    for name, (least, most) in ranges.items():
         top = max(abs(least), abs(most))
         step = _step(top)
         if FROM <= top < np.inf and most - least <= COARSE_STEPS * step:
