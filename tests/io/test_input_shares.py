@@ -137,6 +137,7 @@ def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):
         '1,2,3\n"a\rb",2,5\nx,y,\n',
         "1,2,3\n\r4,5,6\n\n7,8,9\n",
         "1,2,3\n\r\r\n7,8,9\n4,5,6\r\n",
+        "1::2::3\n4::5\x1f6\n7:\x1f:8::9\n\x1f::1::2\n4::5::6\n",
         "1,2,3\r\r\n4,5,6\nx,7\n8,9,1\r\r\n",
         "1 2 1.5\n2  3\t\r\r\n2\n4 5\t6 \r\r\r\n",
     ],

@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.source.cells import TextLayout, split_line
+from tux.io.source.cells import UNIT, TextLayout, split_line
 from tux.io.source.text import ADVICE, EMPTY, NOT_UTF_8, SMALL, BadRows
 
 HEXADECIMAL = re.compile(rb"0[xX]")
@@ -63,6 +63,8 @@ class TableText:
         try:
             if self.has_integers and HEXADECIMAL.search(text):
                 raise arrow.UnreadableText("Arrow reads such numbers as integers, not as floats")
+            if self.layout.mark == UNIT and UNIT.encode() in block:
+                raise arrow.UnreadableText("a cell holds what stands for the separator")
             self.rows += self.append(text, block, number)
         except arrow.UnreadableText:
             half = block.find(b"\n", len(block) // 2) + 1
@@ -77,9 +79,8 @@ class TableText:
         layout = self.layout
         if _has_lone_return(text, layout.quotes):
             raise arrow.UnreadableText("Arrow takes a carriage return for the end of a row")
-        separator = "\x1f" if layout.separator == "::" else layout.separator
         table = arrow.parse_text(
-            text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
+            text, layout.width, layout.picks, kinds, layout.mark, quotes=layout.quotes
         )
         lines = text.count(b"\n")
         if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
@@ -112,6 +113,8 @@ class TableText:
 
     def _line_fault(self, line: str) -> str:
         """Return the fault of a row in words, "" if it has none."""
+        if self.layout.mark == UNIT and UNIT in line:
+            return "a control character, 0x1F, is within the row"
         try:
             cells = split_line(line, self.layout.separator)
         except csv.Error:
