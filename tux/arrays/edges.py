@@ -48,8 +48,8 @@ class EdgeData:
     # by vertex type, each (len(ids), ...)
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()  # the meaning of labels -1 and +1, or from 0 on
-    # how the numbers that are ids of the second end begin, such as "libsvm from 1"; "": by names,
-    # or not known (`tux.io.bags.numbering`)
+    # how the numbers that are ids begin: of a matrix or a graph at both ends, "matrix from 0", else
+    # at the second, "libsvm from 1"; "": by names, or not known (`tux.io.bags.numbering`)
     numbered: str = ""
     # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
     categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
