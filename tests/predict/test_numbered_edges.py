@@ -15,6 +15,7 @@ import tux
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.inputs.load import load
+from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
 
 RATINGS = np.array([[1, 0, 2], [0, 3, 0], [4, 0, 0], [0, 0, 5.0]])
@@ -86,6 +87,19 @@ def test_a_graph_of_one_vertex_type(tmp_path):
     how = {"against": known, "numbered": "matrix from 0", "undirected": "once"}
     edges = read_edges(graph, ("page", "page"), {}, **how)
     assert edges.ids["page"].decode(edges.dst).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("numbered", "first"), [("matrix from 0", 0), ("Matrix Market from 1", 1), ("METIS from 1", 1)]
+)
+def test_documents_for_a_model_of_a_matrix(tmp_path, numbered, first):
+    """Words of docword are numbered from 1, those of lda-c from 0."""
+    known = {"word": Ids(np.arange(3) + first)}
+    for form, text in (("docword", "1\n3\n2\n1 1 4\n1 3 5\n"), ("lda-c", "2 0:4 2:5\n")):
+        path = tmp_path / form
+        path.write_text(text)
+        edges = read_bags(path, form=form, against=known, numbered=numbered).edges
+        assert edges.dst.tolist() == [0, 2] and edges.unseen["word"] == 0
 
 
 def test_where_it_is_not_sure(make_matrix):
