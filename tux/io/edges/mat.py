@@ -104,14 +104,16 @@ def read_mat_edges(asked: EdgeRequest) -> EdgeData:
 
 def read_mat_labels(
     path: str | os.PathLike[str], name: str = "group"
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Read the labels of rows: the row and column numbers (m,) int64, from 0, of the entries of
-    matrix `name` that are not 0. A row has the label that its column number stands for.
+    matrix `name` that are not 0; and how many rows there are. A row has the label that its column
+    number stands for.
 
     Raises `DataError` if there is no such matrix, or it cannot be read.
     """
-    matrix = _read_matrix(path, _find_matrix(path, list(_entries(path)), name))
-    return matrix.row[matrix.values != 0], matrix.column[matrix.values != 0]
+    entry = _find_matrix(path, list(_entries(path)), name)
+    matrix = _read_matrix(path, entry)
+    return matrix.row[matrix.values != 0], matrix.column[matrix.values != 0], entry.sizes[0]
 
 
 def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:
