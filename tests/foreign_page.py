@@ -41,8 +41,9 @@ from 0 or 1. In a graph, rows and columns are the same vertices.
 - BlockPG, and Linear and GBDT, which read the same: rows are samples, columns are features. Samples
   are numbered from 0 in memory, and from 1 in files. A matrix of scipy goes with its labels,
   `(X, y)`; a `.npz` file with `--labels FILE`.
-- Features and words that are numbers are the same columns in all forms, whether these count from 0
-  or from 1: [data-in.md](data-in.md#data-from-python) says how, and what is refused.
+- Features, words, and users or vertices of matrices and graphs that are numbers are the same in all
+  forms, whether these count from 0 or from 1: [data-in.md](data-in.md#data-from-python) says how,
+  and what is refused.
 - DeepWalk and Walks: a matrix must be square, and each entry is a link. They also read DIMACS, GML,
   GraphML, Pajek and networkx's lists of edges: see [partition.md](partition.md#files).
 - MATLAB's files are of level 5, and `--columns` names the matrix if there are several.

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from support.messages import message
 from support.programs.typed_programs import SocialShop, shop_edges, shop_files, shop_tables
 
 import tux
@@ -177,6 +179,43 @@ def test_ids_of_one_type_in_two_kinds():
     numbers["bought"]["item"] = np.arange(len(numbers["bought"]))
     numbers["tagged"]["item"] = [f"{at:03}" for at in range(len(numbers["tagged"]))]
     assert any("so 7 and 007 are two" in line for line in told_of(numbers))
+
+
+@pytest.mark.parametrize(
+    ("bought", "tagged", "given"),
+    [
+        ("i1", "u2", "int32"),
+        ("u1", "i2", "int16"),
+        ("i4", "i8", None),
+        ("i8", "u1", None),
+        ("u8", "u4", "uint64"),
+        ("u8", "i1", None),
+        ("i2", "T", None),
+    ],
+)
+def test_integers_of_any_width_are_ids_of_one_type(bought, tagged, given):
+    """They are given back in the type that holds both, int64 if it is none of the two."""
+    numbers = {name: table.copy() for name, table in tables().items()}
+    items = np.arange(60) % 20
+    numbers["bought"]["item"] = items.astype(bought)
+    codes = items[: len(numbers["tagged"])]
+    numbers["tagged"]["item"] = codes.astype(str) if tagged == "T" else codes.astype(tagged)
+    train = load(SocialShop(), numbers).train
+    assert len(train.ids["item"]) == 20 and train.id_types.get("item") == given
+
+
+def test_forms_that_number_the_ids_of_one_type_otherwise(tmp_path):
+    """Items are numbered from 1 in Matrix Market and from 0 in a matrix."""
+    bought = tmp_path / "bought.mtx"
+    bought.write_text("%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n2 2 1\n")
+    friend = pd.DataFrame({"src": [1], "dst": [2]})
+    tagged = sparse.coo_array([[1, 1], [0, 1]])
+    given = {"bought": bought, "tagged": tagged, "friend": friend}
+    with pytest.raises(DataError, match=message("ids-of-are-numbered-from", "item")):
+        load(SocialShop(), given)
+    given["bought"] = sparse.coo_array([[3, 0], [0, 1]])
+    train = load(SocialShop(), given | {"friend": friend - 1}).train
+    assert train.ids["item"].values.tolist() == [0, 1] and train.numbered == "matrix from 0"
 
 
 @pytest.mark.parametrize(

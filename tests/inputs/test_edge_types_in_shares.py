@@ -142,6 +142,20 @@ def test_bad_rows_are_skipped_and_counted(here, workers):
         assert any(f"2 bad rows of {name}.csv skipped; the first is" in w for w in found.warnings)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_that_32_bits_do_not_tell_apart(here, suffix):
+    """The least stands in one share, the largest in another; the second edge type has none."""
+    named = film_files((60, 20, 10))
+    ratings = pd.read_csv("rating.csv").assign(value=1_700_000_000 + np.arange(60))
+    ratings.loc[30, "user"] = "Total"
+    ratings.to_csv("rating.csv", index=False)
+    ratings.to_parquet("rating.parquet", row_group_size=7)
+    options = RunOptions(workers=3, partitioner="dbh")
+    given = named | {"rating": f"rating.{suffix}"}
+    found = load_both_ways(here, Films(), given, options)
+    assert any("value: 32 bits tell numbers such as" in text for text in found.warnings)
+
+
 def faults(here, named, **options):
     """Return the errors of a run that loads whole, and of one that loads in shares."""
     told = []

@@ -127,6 +127,33 @@ def test_by_name_and_first_bytes(file, content, name, format):
     assert detect_format(file(content, name)) is format
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "ends"),
+    [
+        (DOCWORD, "a", ENDS),
+        ("1 3:1\n1 4:1\n", "a.svm", ENDS),
+        ("3 1:1 2:5 3:1\n1 0:1\n", "a", ENDS),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 2\n", "a", ENDS),
+        ("c x\np sp 2 1\na 1 2 3\n", "a", ("page", "page")),
+        ("2 1\n2\n1\n", "a.graph", ("page", "page")),
+        ("1 2 3\n2 3\n", "a.adjlist", ("page", "page")),
+        ("*Vertices 2\n*Arcs\n1 2\n", "a", ("page", "page")),
+        (
+            "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nedge [ source 1\ntarget 2 ] ]\n",
+            "a",
+            ENDS[:1] * 2,
+        ),
+    ],
+)
+def test_lines_may_end_as_on_old_macs(file, text, name, ends):
+    formats, edges = set(), []
+    for end in ("\n", "\r"):
+        path = file(text.replace("\n", end), name)
+        formats.add(detect_format(path))
+        edges.append(read_edges(path, ends, {}).digest())
+    assert len(formats) == 1 and formats != {Format.TEXT} and edges[0] == edges[1]
+
+
 def test_what_cannot_be_opened(file):
     with pytest.raises(DataError, match=message("no-such-file")):
         detect_format("nothing.txt")

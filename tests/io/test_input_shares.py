@@ -13,7 +13,7 @@ from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.read import read_edges
 from tux.io.edges.request import EdgeRequest
-from tux.io.source import input_shares
+from tux.io.source import input_shares, piece_text, text
 from tux.io.source.input_files import pieces_of
 from tux.io.source.input_shares import cut_into_shares, read_share
 
@@ -51,6 +51,7 @@ INPUTS = {
     "one file": {"a": "\n".join(ROWS) + "\n"},
     "no last newline": {"a": "\n".join(ROWS)},
     "crlf": {"a": "user,item,rating\r\n" + "\r\n".join(ROWS) + "\r\n"},
+    "old Macs": {"a": "user,item,rating\r" + "\r".join(ROWS), "b": "\r\r" + "\r".join(ROWS) + "\r"},
     "one row": {"a": "1,2,3"},
     "a header alone": {"a": "user,item,rating\n", "b": "\n".join(ROWS)},
     "a header in each": {
@@ -129,23 +130,54 @@ def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "content",
     [
         "1,2,3\n4,\r,5\n7,8\r,9\r",
         "1,2,3\r\n4,5\r6,7\r\n7,8,9\r",
         '1,2,3\n"a\rb",2,5\nx,y,\n',
+        "1,2,3\n\r4,5,6\n\n7,8,9\n",
+        "1,2,3\n\r\r\n7,8,9\n4,5,6\r\n",
+        "1::2::3\n4::5\x1f6\n7:\x1f:8::9\n\x1f::1::2\n4::5::6\n",
         "1,2,3\r\r\n4,5,6\nx,7\n8,9,1\r\r\n",
         "1 2 1.5\n2  3\t\r\r\n2\n4 5\t6 \r\r\r\n",
     ],
 )
-def test_a_share_ends_lines_as_the_whole_does(folder, text):
+def test_a_share_ends_lines_as_the_whole_does(folder, content):
     """Its last line, without a newline, may look like those of old Macs."""
-    here = folder({"a": text})
+    here = folder({"a": content})
     seen = []
     for count in COUNTS:
         rows, read = rows_of(here, count, on_bad_row="skip")
         seen.append((rows, sum(share.skipped for share in read)))
     assert all(each == seen[0] for each in seen) and seen[0][0]
+
+
+def test_files_of_old_macs_are_cut_too(folder):
+    here = folder({"a": "# c\r\r" + "1,2,3\r" * 50 + "x\r4,5,6"})
+    for count in COUNTS:
+        shares = cut_into_shares(here, count)
+        assert sum(len(pieces_of(share)) for share in shares) == count
+        rows, read = rows_of(here, count, on_bad_row="skip")
+        assert rows == [*[("1", "2", 3)] * 50, ("4", "5", 6)]
+        told = [share.first_skipped for share in read if share.skipped]
+        assert told == [f"{here}/a:53: 1 column instead of 3"]
+
+
+@pytest.mark.parametrize("head", [8, 1 << 16])
+def test_the_first_bytes_show_the_ends_of_lines_whatever_is_read_at_a_time(
+    folder, monkeypatch, head
+):
+    """The first newline stands behind a block, and within the head of the file or behind it."""
+    here = folder({"a": "1,2,3\r4,5,6\r7,8,9\r\n1,1,1\n2,2,2\r\n"})
+    monkeypatch.setattr(piece_text, "HEAD", head)
+    old, seen = head < 18, []
+    for size in (text.BLOCK, 7, 19):
+        monkeypatch.setattr(text, "BLOCK", size)
+        for count in (1, 2, 5):
+            rows, read = rows_of(here, count, on_bad_row="skip")
+            seen.append((rows, sum(share.skipped for share in read)))
+    assert all(each == seen[0] for each in seen)
+    assert len(seen[0][0]) == (5 if old else 2) and seen[0][1] == (0 if old else 1)
 
 
 def test_columns_that_are_not_picked_may_hold_anything(folder):
@@ -204,11 +236,12 @@ def test_lines_of_samples_are_cut_too_and_other_formats_are_of_one_share(folder)
 
 def test_only_a_few_bytes_are_read_to_find_cuts(folder, monkeypatch):
     here = folder({"a": "1,2,3\n" * 200_000})
-    monkeypatch.setattr(input_shares, "STEP", 100)
+    for module, name in ((input_shares, "STEP"), (piece_text, "HEAD")):
+        monkeypatch.setattr(module, name, 100)
     read = []
-    ranged = input_shares.Range.read
+    ranged = piece_text.Range.read
     monkeypatch.setattr(
-        input_shares.Range, "read", lambda file, size: read.append(size) or ranged(file, size)
+        piece_text.Range, "read", lambda file, size: read.append(size) or ranged(file, size)
     )
     cut_into_shares(here, 7)
     assert sum(read) < 10_000

@@ -131,9 +131,9 @@ def test_among_others(file):
     one = sparse("a", **GRAPH)
     path = file(*OTHERS, compress_element(sparse("group", **LABELS)), compress_element(one))
     assert edge_list(read_edges(path, ENDS, {})) == [edge[:2] for edge in EDGES]
-    found = [part.tolist() for part in read_mat_labels(path)]
+    found = [part.tolist() for part in read_mat_labels(path)[:2]]
     assert found == [[0, 2], [0, 0]]  # an entry that is 0 is none
-    assert [part.tolist() for part in read_mat_labels(path, "dense")] == [[1, 1], [0, 1]]
+    assert [part.tolist() for part in read_mat_labels(path, "dense")[:2]] == [[1, 1], [0, 1]]
     two = file(one, sparse("b", [2, 2], [1], [0, 1, 1]))
     with pytest.raises(
         DataError,
@@ -265,7 +265,7 @@ def test_what_scipy_writes(tmp_path, packing):
     assert edge_list(back) == sorted(
         zip(there.row.tolist(), there.col.tolist(), there.data.tolist(), strict=True)
     )
-    rows, columns = read_mat_labels(path)
+    rows, columns, _ = read_mat_labels(path)
     dense = np.zeros((50, 4), bool)
     dense[rows, columns] = True
     assert (dense == group.toarray()).all()
@@ -292,5 +292,5 @@ def test_blogcatalog(real_data):
     edges = read_edges(path, ENDS, {})
     assert len(edges.ids["node"]) == 10_312 and len(edges) == 2 * 333_983 and edges.duplicates == 0
     assert (edges.src != edges.dst).all()
-    rows, columns = read_mat_labels(path)
+    rows, columns, _ = read_mat_labels(path)
     assert len(rows) == 14_476 and len(np.unique(columns)) == 39

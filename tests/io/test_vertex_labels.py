@@ -94,6 +94,10 @@ def test_a_matrix(file):
     )
     labels = read_vertex_labels("g.mat", NUMBERS)
     assert assignments(labels, NUMBERS) == [("7", 0), ("7", 1), ("0", 1)] and labels.unknown == 0
+    assert not labels.moved
+    one = Ids(np.arange(1, 9))  # as of METIS: row i is vertex i + 1
+    labels = read_vertex_labels("g.mat", one)
+    assert assignments(labels, one) == [("1", 1), ("8", 0), ("8", 1)] and labels.moved
 
 
 @pytest.mark.parametrize(

@@ -108,14 +108,16 @@ class ColumnPieces:
         self._pieces = []
         return column
 
-    def integer_bounds(self) -> tuple[int, int] | None:
-        """Return the least and the largest id if all pieces hold signed integers, else None."""
+    def bounds(self, kind: str) -> tuple[Any, Any] | None:
+        """Return the least and the largest number if all pieces are arrays of this `kind` of dtype,
+        "i" or "f"; else None.
+        """
         arrays = [piece for piece in self._pieces if isinstance(piece, np.ndarray)]
-        if len(arrays) < len(self._pieces) or any(piece.dtype.kind != "i" for piece in arrays):
+        if len(arrays) < len(self._pieces) or any(piece.dtype.kind != kind for piece in arrays):
             return None
         some = [piece for piece in arrays if len(piece)]
         return (
-            (min(int(piece.min()) for piece in some), max(int(piece.max()) for piece in some))
+            (min(piece.min().item() for piece in some), max(piece.max().item() for piece in some))
             if some
             else None
         )
@@ -458,7 +460,7 @@ def parquet_edges(
         for batch in map(validate_piece, file.iter_batches(ROWS, groups, columns=list(names))):
             try:
                 columns = [
-                    _without_decimals(batch.column(name)).cast(type_)
+                    _cast_column(batch.column(name), type_)
                     for name, type_ in zip(names, types, strict=True)
                 ]
             except pa.ArrowInvalid as error:
@@ -496,12 +498,17 @@ def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | Non
     )
 
 
-def _without_decimals(column: Any) -> Any:
-    """Cast a column of decimal numbers to float64; return any other column as it is."""
+def _cast_column(column: Any, type_: Any) -> Any:
+    """Cast a column to the type as which it is read. Floating-point numbers are made as from text:
+    the nearest ones of decimal numbers and of integers.
+    """
     import pyarrow as pa
 
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.float64()) if pa.types.is_decimal(plain.type) else column
+    if pa.types.is_decimal(plain.type):
+        column = plain.cast(pa.float64())
+    rounded = pa.types.is_floating(type_) and pa.types.is_integer(plain.type)
+    return plain.cast(type_, safe=False) if rounded else column.cast(type_)
 
 
 def _good_rows_mask(column: Any) -> np.ndarray:

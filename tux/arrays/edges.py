@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import STRING
+from tux.arrays.given import common_type
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
@@ -47,8 +48,8 @@ class EdgeData:
     # by vertex type, each (len(ids), ...)
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()  # the meaning of labels -1 and +1, or from 0 on
-    # how the numbers that are ids of the second end begin, such as "libsvm from 1"; "": by names,
-    # or not known (`tux.io.bags.numbering`)
+    # how the numbers that are ids begin: of a matrix or a graph at both ends, "matrix from 0", else
+    # at the second, "libsvm from 1"; "": by names, or not known (`tux.io.bags.numbering`)
     numbered: str = ""
     # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
     categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
@@ -153,12 +154,11 @@ class EdgeData:
         of vertices are those of all. DataError where two give the same field, or one gives data of
         a part of the vertices.
         """
-        ids, id_types = {**self.ids}, {**self.id_types}
+        ids = {**self.ids}
         known: dict[str, dict[str, np.ndarray]] = {}
         words: dict[str, dict[str, np.ndarray]] = {}
         for each in others.values():
             ids |= each.ids
-            id_types |= each.id_types
         for each in (self, *others.values()):
             for kind, fields in each.vertex_fields.items():
                 _check_joined(kind, fields, known.setdefault(kind, {}), len(ids[kind]))
@@ -169,6 +169,7 @@ class EdgeData:
             name: replace(each, ids=ids, unseen={}, vertex_fields={}, categories={})
             for name, each in others.items()
         }
+        id_types = _join_id_types([self, *others.values()])
         return replace(
             self, ids=ids, others=rows, id_types=id_types, vertex_fields=known, categories=words
         )
@@ -318,6 +319,18 @@ def digest_data(
         if not at:
             state.update(f"{kind}.{name} {piece.dtype.str} {shape} ".encode())
         state.update(np.ascontiguousarray(piece).data)
+
+
+def _join_id_types(edges: Iterable[EdgeData]) -> dict[str, str]:
+    """Return by vertex type the type in which its ids are given back, where edges of several types
+    have them in types of their own.
+    """
+    joined: dict[str, str] = {}
+    for each in edges:
+        for kind in dict.fromkeys(each.ends):
+            own = each.id_types.get(kind, "")
+            joined[kind] = common_type(joined.get(kind, own), own)
+    return {kind: given for kind, given in joined.items() if given}
 
 
 def _check_joined(

@@ -186,7 +186,7 @@ def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
     """Do `_distinct` for a column in pieces, which are given up. Pieces of a long column of
     integers of a narrow range are not joined.
     """
-    if column.rows >= COMPILED_ROWS and (bounds := column.integer_bounds()):
+    if column.rows >= COMPILED_ROWS and (bounds := column.bounds("i")):
         low, high = bounds
         if high - low <= column.rows:
             from tux.arrays.ranks import rank_integers  # needs the compiler

@@ -12,6 +12,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.integers import distinct_integers
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.source.input_files import Source
 from tux.program.base_program import BaseProgram, first_edge, other_types
 
@@ -177,10 +178,17 @@ def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
         if before is None:
             continue
         had, has = known.id_types.get(kind, "plain"), each.id_types.get(kind, "plain")
-        if had != has:
+        if had != has and not all(map(_may_be_integers, (had, has))):
             raise DataError(
                 f"ids of {kind} are {has} in {own}, and {had} in edges of another type",
                 do="give the ids of a vertex type in one type",
+            )
+        firsts = {first for one in (each, *known.by_type.values()) for first in _firsts(one, kind)}
+        if len(firsts) > 1:
+            raise DataError(
+                f"ids of {kind} are numbered from 0 in some edges and from 1 in others",
+                where=own,
+                do="give all edge types as matrices, or all as Matrix Market files or tables",
             )
         sides = zip(each.ends, (each.src, each.dst), strict=True)
         codes = distinct_integers(np.concatenate([side for of, side in sides if of == kind]))
@@ -191,6 +199,23 @@ def compare_ids(known: EdgeData, each: EdgeData, own: str) -> Iterator[str]:
                 f"ids of {kind} are numbers in edges of other types, and texts in {own}: all are "
                 "compared as texts, so 7 and 007 are two"
             )
+
+
+def _firsts(edges: EdgeData, kind: str) -> set[int]:
+    """Return the numbers from which the ids of a vertex type are counted at ends of edges, as far
+    as the form of these says it.
+    """
+    if (form := ColumnNumbering.parse(edges.numbered)) is None:
+        return set()
+    numbers = zip(edges.ends, (form.first_row, form.first), strict=True)
+    return {first for end, first in numbers if end == kind}
+
+
+def _may_be_integers(given: str) -> bool:
+    """Return whether ids of a type, as `EdgeData.id_types` has it, may be integers. Those of all
+    widths are compared as numbers.
+    """
+    return given == "plain" or np.dtype(given).kind in "iu"
 
 
 def describe_new_ids(kind: str, own: str, count: int, new: int) -> Iterator[str]:

@@ -267,11 +267,11 @@ def _read_source(
     if isinstance(source, MemoryData):
         return _edges_in_memory(source, program, train, reading, warn, known)
     known = train.ids if train is not None else known
+    numbered = train.numbered if train is not None else ""
     match program.input:
         case Samples():
             return read_labelled_samples(source, program, train, reading)
         case Bags():
-            numbered = train.numbered if train is not None else ""
             return read_bag_file(source, program, known, reading, numbered)
         case Points():
             if train is not None:
@@ -281,7 +281,7 @@ def _read_source(
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
     format = detect_format(source)
-    edges = read_edge_file(source, format, program, known, reading)
+    edges = read_edge_file(source, format, program, known, reading, numbered)
     if train is None and edges.ends[0] == edges.ends[1]:
         sides = Sides.of(edges)
         if why := check_one_type(source, format, edges.ends[0], sides, reading.columns):

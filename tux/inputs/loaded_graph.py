@@ -4,7 +4,7 @@ odd in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from tux.inputs.sizes import EdgeTotals
 from tux.inputs.untyped import Sides, check_one_type
 from tux.io.source.input_files import input_files
 from tux.io.source.odd_ids import odd_ids
+from tux.io.source.precision import range_notes
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
@@ -45,20 +46,24 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
+    odd = {}
+    if not isinstance(program.input, Samples):  # their ids are numbers of rows, and of columns
+        own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
+        odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
     read = {
-        name: _rows_read(each, known, graph.rows_read(name), counts[name])
+        name: _rows_read(each, known, graph.rows_read(name), counts[name], odd.get(name, ()))
         for name, each in bare.by_type.items()
     }
-    first = read.pop("")
-    if isinstance(program.input, Samples):  # their ids are numbers of rows, and of columns
-        return first
-    own = {name: _ids_of_first(folder, first, name) for name in dict.fromkeys(first.ends)}
-    return replace(first, others=read, notes=(*first.notes, *odd_ids(own)))
+    return replace(read.pop(""), others=read)
 
 
-def _rows_read(each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int) -> EdgeData:
-    """Return edges of a type, which are not here, with the facts about their `rows`."""
+def _rows_read(
+    each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int, odd: Sequence[str]
+) -> EdgeData:
+    """Return edges of a type, which are not here, with the facts about their `rows`, and with the
+    sentences about `odd` ids.
+    """
     return replace(
         each,
         ids=ids,
@@ -66,16 +71,16 @@ def _rows_read(each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int
         rows=rows if read.rows is None else read.rows,
         skipped=read.skipped,
         first_skipped=read.first_skipped,
-        notes=read.notes,
+        notes=(*read.notes, *odd, *range_notes(read.ranges)),
     )
 
 
-def _ids_of_first(folder: Path, first: EdgeData, kind: str) -> Ids:
-    """Return the ids of a vertex type that occur in edges of the `first` type: they come before all
+def _ids_of_first(folder: Path, bare: EdgeData, ids: Ids, kind: str) -> Ids:
+    """Return the `ids` of a vertex type that occur in edges of the first type: they come before all
     others.
     """
-    there = vertices_at_ends(folder, first, kind, "")
-    return Ids(first.ids[kind].values[: np.count_nonzero(there)])
+    there = vertices_at_ends(folder, bare, kind, "")
+    return Ids(ids.values[: np.count_nonzero(there)])
 
 
 def vertices_at_ends(

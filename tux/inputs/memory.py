@@ -26,6 +26,7 @@ from tux.inputs.samples import (
 from tux.io.bags.bags import BagData
 from tux.io.bags.memory import read_memory_bags
 from tux.io.edges.memory import read_frame, read_matrix_edges, read_network
+from tux.io.edges.numbers import tell_other_numbers
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import SampleData
 from tux.options.options import Reading
@@ -98,8 +99,9 @@ def read_memory(
                 return bags if train is None else bags.behind(kind, train.ids[kind])
         _check_options(program, reading)
         known = train.ids if train is not None else known
+        numbered = "" if train is None else train.numbered
         try:
-            return read_memory_edges(data, program, known, reading)
+            return read_memory_edges(data, program, known, reading, numbered)
         except DataError as error:
             if (
                 isinstance(program.input, Bags)
@@ -111,16 +113,35 @@ def read_memory(
 
 
 def read_memory_edges(
-    data: MemoryData, program: Program, known: Mapping[str, Ids] | None, reading: Reading
+    data: MemoryData,
+    program: Program,
+    known: Mapping[str, Ids] | None,
+    reading: Reading,
+    numbered: str = "",
 ) -> EdgeData:
-    """Read the edges of a table, a matrix or a network; `known` ids come first."""
+    """Read the edges of a table, a matrix or a network; `known` ids come first, and `numbered` is
+    theirs (see `EdgeData.numbered`).
+    """
+    edges = _read_edges(data, program, known, reading, numbered)
+    return tell_other_numbers(edges, known, numbered)
+
+
+def _read_edges(
+    data: MemoryData,
+    program: Program,
+    known: Mapping[str, Ids] | None,
+    reading: Reading,
+    numbered: str,
+) -> EdgeData:
+    """Do `read_memory_edges`, whatever ids show of their numbers."""
     given, ends, fields = data.first, program.edge.ends, program.edge.columns
     skip = reading.on_bad_row
     if is_network(given) or is_matrix(given):
         if reading.columns is not None:
             raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
         if is_matrix(given):
-            return read_matrix_edges(given, ends, fields, data.what, on_bad_row=skip, against=known)
+            how: dict[str, Any] = {"against": known, "numbered": numbered}
+            return read_matrix_edges(given, ends, fields, data.what, on_bad_row=skip, **how)
         return read_network(given, ends, fields, data.what, against=known)
     if isinstance(given, np.ndarray) and reading.columns is None:
         _check_array(given, program)
@@ -155,13 +176,28 @@ def read_memory_pairs(
     known: Mapping[str, Ids],
     columns: str | None,
     trained: Sequence[str] = (),
+    numbered: str = "",
 ) -> EdgeData:
     """Read the two ends of the edges of a table, a matrix or a network, without their numbers:
-    pairs to be scored. Columns with the names that were `trained` on are taken first.
+    pairs to be scored. Columns with the names that were `trained` on are taken first. `numbered`:
+    see `read_memory_edges`.
     """
+    edges = _read_pairs(data, program, known, columns, trained, numbered)
+    return tell_other_numbers(edges, known, numbered)
+
+
+def _read_pairs(
+    data: MemoryData,
+    program: Program,
+    known: Mapping[str, Ids],
+    columns: str | None,
+    trained: Sequence[str],
+    numbered: str,
+) -> EdgeData:
+    """Do `read_memory_pairs`, whatever ids show of their numbers."""
     given, ends = data.first, program.edge.ends
     if is_matrix(given):
-        return read_matrix_edges(given, ends, {}, data.what, against=known)
+        return read_matrix_edges(given, ends, {}, data.what, against=known, numbered=numbered)
     if is_network(given):
         return read_network(given, ends, {}, data.what, against=known)
     frame = frame_of(given)

@@ -105,7 +105,7 @@ def _rows_in_memory(
         return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
     documents = documents_of(data) if isinstance(program.input, Bags) else None
     if documents is None or kind != program.edge.ends[0]:
-        table = read_memory_edges(data, program, against, reading)
+        table = read_memory_edges(data, program, against, reading, types.numbered)
         numbered = is_matrix(data.first)
         return _keep_known(table, program, types, numbered=numbered)
     named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
@@ -201,6 +201,7 @@ def _read_edges(
             columns=reading.columns,
             on_bad_row=reading.on_bad_row,
             against=types.against,
+            numbered=numbered,
             format=format,
         )
         return _keep_known(table, program, types, numbered=_has_numbered_rows(format))

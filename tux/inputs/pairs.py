@@ -49,14 +49,22 @@ def read_pairs(
     given = wrap_data(program, path)
     if isinstance(given, MemoryData):
         with in_python():
-            return read_memory_pairs(given, program, ids, columns, trained_columns(run))
+            before = trained_columns(run), run.data.numbered
+            pairs = read_memory_pairs(given, program, ids, columns, *before)
+        return _tell_notes(pairs, given.what, warn)
     path = input_files(path)
     format = detect_format(path)
 
     def read(columns: str | None) -> EdgeData:
         try:
             return read_edges(
-                path, program.edge.ends, {}, columns=columns, against=ids, format=format
+                path,
+                program.edge.ends,
+                {},
+                columns=columns,
+                against=ids,
+                numbered=run.data.numbered,
+                format=format,
             )
         except DataError as error:  # each row has its score
             raise without_skipping(error) from None
@@ -64,16 +72,24 @@ def read_pairs(
     rows = first_rows(path, SAMPLE + 1) if columns is None and format is Format.TEXT else []
     if rows and (names := trained_columns(run)) and set(names) <= set(rows[0]):
         columns = ",".join(names)
-    pairs = read(columns)
-    for note in pairs.notes:
-        warn(f"{data_name(path)}: {note}")
-    if (
-        columns is not None
-        or not (header := _unknown_words(pairs, ids))
-        or not rows
-        or not set(header) <= set(rows[0])
-    ):
-        return pairs  # the columns have been named, or `read_edges` has found the header
+    pairs = _tell_notes(read(columns), data_name(path), warn)
+    if columns is None and rows:  # else they have been named, or there is no header
+        _check_header(pairs, ids, rows, path, program, warn)
+    return pairs
+
+
+def _check_header(
+    pairs: EdgeData,
+    ids: dict[str, Ids],
+    rows: list[list[str]],
+    path: str,
+    program: Program,
+    warn: Warn,
+) -> None:
+    """Warn of a first row of a file that may be a header. DataError for one that surely is."""
+    header = _unknown_words(pairs, ids)
+    if not header or not set(header) <= set(rows[0]):
+        return  # `read_edges` has found the header, or there is none
     say = f"--columns {','.join(header)}"
     if _is_header(header, rows, program):
         raise DataError(
@@ -86,6 +102,12 @@ def read_pairs(
         "unknown ids; "
         f"if it is a header, say {say}"
     )
+
+
+def _tell_notes(pairs: EdgeData, name: str, warn: Warn) -> EdgeData:
+    """Warn of what the reader of pairs, which are called `name`, has noted, and return them."""
+    for note in pairs.notes:
+        warn(f"{name}: {note}")
     return pairs
 
 

@@ -95,6 +95,11 @@ def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
     on training.
     """
     labels = vertex_labels.read_vertex_labels(path, ids)
+    if labels.moved:
+        watch.warn(
+            f"{plural_noun(kind)} are numbered from 1 in the graph, and rows from 0 in "
+            f"{os.path.basename(path)}: row i is {kind} i + 1"
+        )
     if labels.unknown:
         total = labels.unknown + int(labels.member.any(axis=1).sum())
         watch.warn(

@@ -18,7 +18,9 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
 
-NUMBERED = re.compile(r"(matrix|libsvm|docword|lda-c|names) from ([01])")
+GRAPHS = ("matrix", "Matrix Market", "METIS", "DIMACS")
+"""The forms whose rows are numbered as their columns are; those of others are numbered from 1."""
+NUMBERED = re.compile(rf"({'|'.join(GRAPHS)}|libsvm|docword|lda-c|names) from ([01])")
 MANY = 2  # columns, to say that their names are numbers
 
 
@@ -33,6 +35,11 @@ class ColumnNumbering(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.form} from {self.first}"
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row."""
+        return self.first if self.form in GRAPHS else 1
 
     @classmethod
     def parse(cls, text: str) -> ColumnNumbering | None:
@@ -158,10 +165,16 @@ def _doubt(column: Column, given: ColumnNumbering, trained: Trained) -> tuple[st
     first = min(int(values.min()), 1)
     if first == given.first or given.form not in ("matrix", "libsvm"):
         return ()
+    return (doubt_of_numbers(trained.columns, first, given),)
+
+
+def doubt_of_numbers(nouns: str, first: int, given: ColumnNumbering) -> str:
+    """Return the sentence about what `nouns` name, which seem to be numbered from `first` in
+    training.
+    """
     return (
-        f"{trained.columns} seem to be numbered from {first} in training and are from "
-        f"{given.first} here ({given.form}): if so, each is taken for its neighbour; give data in "
-        "the form of training",
+        f"{nouns} seem to be numbered from {first} in training and are from {given.first} here "
+        f"({given.form}): if so, each is taken for its neighbour; give data in the form of training"
     )
 
 

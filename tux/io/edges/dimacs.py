@@ -79,7 +79,7 @@ def read_dimacs(path: str | os.PathLike[str]) -> SizedGraph:
     )
     directed = problem.kind in DIRECTED
     numbers, sizes = values[0] if values else None, (problem.n, problem.n)
-    graph = SizedGraph("a DIMACS graph", src, dst, numbers, sizes, not directed)
+    graph = SizedGraph("a DIMACS graph", "DIMACS", src, dst, numbers, sizes, not directed)
     kept = graph if directed else _drop_repeated_edges(graph)
     # many files of graphs without a direction count their edges once and list them twice, or so
     if problem.m not in ((len(src),) if directed else (len(src), len(kept.src), 2 * len(src))):

@@ -96,6 +96,7 @@ def read_market(path: str | os.PathLike[str]) -> SizedGraph:
     symmetric = banner[4] != "general"
     return SizedGraph(
         "a symmetric matrix" if symmetric else "a matrix",
+        "Matrix Market",
         row,
         column,
         values[0] if values else None,

@@ -27,6 +27,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import MAX_VERTICES, are_plausible_sizes
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
+from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.numbers import NumberedEnds, numbered_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.format import EdgeFormat, Format
 
@@ -95,21 +97,23 @@ def read_mat_edges(asked: EdgeRequest) -> EdgeData:
         raise DataError(f"{entry.name} of {path} holds no edge")
     if not are_plausible_sizes(entry.sizes, ends, len(matrix.row), asked.against):
         raise DataError(f"{entry} of {path} has {len(matrix.row):,} entries only", do=RULE)
-    numbers, vertices = asked.numbers(matrix.values), asked.vertices(entry.sizes)
-    src, dst = matrix.row, matrix.column
-    return EdgeData.of(ends, src, dst, numbers, against=asked.against, vertices=vertices)
+    sizes = entry.sizes[0], entry.sizes[1]
+    given = NumberedEnds(ColumnNumbering("matrix", 0), matrix.row, matrix.column, sizes)
+    return numbered_edges(asked, given, asked.numbers(matrix.values))
 
 
 def read_mat_labels(
     path: str | os.PathLike[str], name: str = "group"
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Read the labels of rows: the row and column numbers (m,) int64, from 0, of the entries of
-    matrix `name` that are not 0. A row has the label that its column number stands for.
+    matrix `name` that are not 0; and how many rows there are. A row has the label that its column
+    number stands for.
 
     Raises `DataError` if there is no such matrix, or it cannot be read.
     """
-    matrix = _read_matrix(path, _find_matrix(path, list(_entries(path)), name))
-    return matrix.row[matrix.values != 0], matrix.column[matrix.values != 0]
+    entry = _find_matrix(path, list(_entries(path)), name)
+    matrix = _read_matrix(path, entry)
+    return matrix.row[matrix.values != 0], matrix.column[matrix.values != 0], entry.sizes[0]
 
 
 def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:

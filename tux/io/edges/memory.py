@@ -17,6 +17,7 @@ from tux.arrays.given import PLAIN, common_type
 from tux.arrays.ids import Ids
 from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
+from tux.io.bags.numbering import ColumnNumbering
 from tux.io.edges.columns import (
     LEFT,
     WantedColumns,
@@ -25,6 +26,8 @@ from tux.io.edges.columns import (
     matrix_error,
     unused_notes,
 )
+from tux.io.edges.numbers import NumberedEnds, numbered_edges
+from tux.io.edges.request import EdgeRequest
 from tux.io.source.precision import coarse_notes
 from tux.io.source.text import NO_ROW, BadRows, OnBadRow
 
@@ -130,6 +133,7 @@ def read_matrix_edges(
     *,
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
+    numbered: str = "",
 ) -> EdgeData:
     """Read an edge for each entry that a sparse matrix of scipy stores, from its row to its column,
     with the entry as the number of the edge, if it has one. Ids are the numbers of rows and columns
@@ -160,14 +164,11 @@ def read_matrix_edges(
         numbers[name] = values
     if not len(src):
         raise no_row_error(bad, "edge")
-    return EdgeData.of(
-        ends,
-        src,
-        dst,
+    return numbered_edges(
+        EdgeRequest(what, ends, against=against, numbered=numbered),
+        NumberedEnds(ColumnNumbering("matrix", 0), src, dst, (rows, columns)),
         numbers,
-        against=against,
-        vertices={ends[0]: np.arange(rows), ends[1]: np.arange(columns)},
-        notes=tuple(coarse_notes(numbers)),
+        coarse_notes(numbers),
         skipped=bad.count,
         first_skipped=bad.first,
     )

@@ -92,7 +92,7 @@ def read_metis(path: str | os.PathLike[str]) -> SizedGraph:
         raise _unequal(path, head, entries)
     values = weight if head.weighted else None
     sizes = head.n, head.n
-    return SizedGraph("an undirected graph", low, high, values, sizes, True, listed=True)
+    return SizedGraph("an undirected graph", "METIS", low, high, values, sizes, True, listed=True)
 
 
 def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _MetisSizes:

@@ -12,6 +12,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import are_plausible_sizes
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
+from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.numbers import NumberedEnds, numbered_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.format import EdgeFormat, Format
 from tux.io.samples.matrix import PARTS, matrix_entries
@@ -44,8 +46,8 @@ def read_npz_edges(asked: EdgeRequest) -> EdgeData:
         )
     if asked.fields and not np.isfinite(values).all():
         raise DataError(f"{path} holds numbers that are not finite")
-    numbers, vertices = asked.numbers(values), asked.vertices(sizes)
-    return EdgeData.of(ends, row, column, numbers, against=asked.against, vertices=vertices)
+    given = NumberedEnds(ColumnNumbering("matrix", 0), row, column, sizes)
+    return numbered_edges(asked, given, asked.numbers(values))
 
 
 def npz_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:

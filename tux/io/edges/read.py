@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from tux.arrays.edges import EdgeData
+from tux.io.edges.numbers import tell_other_numbers
 from tux.io.edges.request import EdgeOptions, EdgeRequest
 from tux.io.edges.table import read_edge_table
 from tux.io.formats.detect import Format, detect_format
@@ -32,7 +33,8 @@ def read_edges(
     positions), instead of finding them. A column of ids is one of integers of 64 bits, with or
     without a sign, or else, if any value is not or is not written plainly ("007"), one of strings,
     without the blanks around them. With ids `against`, of other edges, vertices keep their indices,
-    and `EdgeData.unseen` counts the new ones.
+    and `EdgeData.unseen` counts the new ones. `numbered` is theirs (see `EdgeData.numbered`):
+    numbers of a matrix or a graph become those of training, as `tux.io.edges.numbers` says.
 
     A file that begins as Matrix Market or DIMACS does, or is called .graph or .metis, is read as
     that: its vertices are numbered from 1, and an edge without a direction becomes one in each
@@ -51,6 +53,12 @@ def read_edges(
     path = input_files(path)
     format = detect_format(path) if format is None else format
     asked = EdgeRequest(path, ends, fields, **options)
+    edges = _read(asked, format)
+    return tell_other_numbers(edges, asked.against, asked.numbered)
+
+
+def _read(asked: EdgeRequest, format: Format) -> EdgeData:
+    """Read the edges of a file of a known format."""
     if format in EDGE_FORMATS:
         return EDGE_FORMATS[format].read(asked)
     if (form := format.bags) is not None:

@@ -64,8 +64,3 @@ class EdgeRequest:
         """
         kinds = {name: np.dtype(dtype) for name, dtype in self.fields.items()}
         return {name: field_values(values, name, kind, self.path) for name, kind in kinds.items()}
-
-    def vertices(self, sizes: tuple[int, ...], first: int = 0) -> dict[str, np.ndarray]:
-        """Return the ids of all vertices of the two types, which are numbered from `first`."""
-        pairs = zip(self.ends, sizes, strict=True)
-        return {end: np.arange(first, size + first) for end, size in pairs}

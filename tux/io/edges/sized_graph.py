@@ -14,6 +14,8 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import are_plausible_sizes
 from tux.base.errors import DataError
+from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.numbers import NumberedEnds, numbered_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.precision import coarse_notes
@@ -25,6 +27,7 @@ class SizedGraph(NamedTuple):
     """m edges between vertices 1 to ``sizes[0]`` and 1 to ``sizes[1]``, or entries of a matrix."""
 
     what: str  # the file holds
+    form: str  # see `tux.io.bags.numbering.ColumnNumbering`
     src: np.ndarray  # (m,)
     dst: np.ndarray
     values: np.ndarray | None  # (m,), None if edges have no numbers
@@ -53,15 +56,8 @@ def read_sized_graph(
         values = values if values is None else np.concatenate([values, graph.sign * values[apart]])
         src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
     numbers = {} if values is None else asked.numbers(values)
-    return EdgeData.of(
-        asked.ends,
-        src,
-        dst,
-        numbers,
-        against=asked.against,
-        vertices=asked.vertices(graph.sizes, 1),
-        notes=(*graph.notes, *coarse_notes(numbers)),
-    )
+    ends = NumberedEnds(ColumnNumbering(graph.form, 1), src, dst, graph.sizes)
+    return numbered_edges(asked, ends, numbers, (*graph.notes, *coarse_notes(numbers)))
 
 
 def _check(graph: SizedGraph, asked: EdgeRequest) -> None:

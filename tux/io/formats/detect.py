@@ -19,6 +19,7 @@ from tux.io.formats.foreign_kinds import Beginning, check_known
 from tux.io.formats.format import FileStart, Format, name_ending
 from tux.io.source.cells import MARK
 from tux.io.source.input_files import pieces_of
+from tux.io.source.piece_text import as_lines
 
 HDF5 = b"\x89HDF"  # the first bytes of newer files of MATLAB
 HEAD = 1 << 20  # bytes that are looked at
@@ -111,7 +112,7 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
     head = packed
     if is_packed(packed):
         check_known(path, head := _read_packed_head(path), name_ending(path))
-    head = head.removeprefix(MARK)
+    head = as_lines(head, head).removeprefix(MARK)
     start = FileStart(os.fspath(path), name_ending(path), head, Beginning.of(head))
     kinds = (each.format for each in EDGE_FORMATS.values() if each.begins(start))
     return next(kinds, Format.TEXT), head

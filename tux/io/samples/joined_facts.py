@@ -24,7 +24,14 @@ from tux.io.samples.options import SampleOptions
 from tux.io.samples.samples import SPELLED_LABELS, label_error, label_fault, several_labels
 from tux.io.samples.shares import LABELS, SampleFacts, read_whole
 from tux.io.samples.table_facts import TableFacts
-from tux.io.source.precision import LOOKED_AT, lost_note, may_lose_digits, range_notes
+from tux.io.source.precision import (
+    LOOKED_AT,
+    NumberRange,
+    column_notes,
+    join_ranges,
+    lost_note,
+    may_lose_digits,
+)
 
 
 @dataclass(frozen=True)
@@ -102,26 +109,23 @@ class JoinedFacts:
 
     def notes(
         self,
-        ranges: Sequence[Mapping[int, tuple[float, float]]],
+        ranges: Sequence[Mapping[int, NumberRange]],
         different: Mapping[int, np.ndarray],
     ) -> tuple[str, ...]:
         """Return sentences for the user. `ranges`: of each share, the least and the largest value
         of the `large` columns that it has; `different`: the different numbers of those that are
         `lossy`.
         """
-        joined = {}
-        for column, name in self.large.items():
-            known = [own[column] for own in ranges if column in own]
-            if known:
-                joined[name] = min(least for least, _ in known), max(most for _, most in known)
+        known = join_ranges(ranges)
+        joined = {name: known[column] for column, name in self.large.items() if column in known}
         lines, table = self._lines, self._table
         if table is None:
             lost = lost_note("labels", different[LABELS]) if LABELS in different else ""
-            return (*lines.notes(self.asked), *([lost] if lost else []), *range_notes(joined))
+            return (*lines.notes(self.asked), *([lost] if lost else []), *column_notes(joined))
         names = {at: f"column {table.names[at]}" for at in different if at != LABELS}
         told = {at: lost_note(name, different[at]) for at, name in names.items()}
         rows = sum(facts.rows for facts in self.each)
-        return (*table.sentences(self.asked, rows, told), *range_notes(joined))
+        return (*table.sentences(self.asked, rows, told), *column_notes(joined))
 
     @property
     def _lines(self) -> LineFacts:

@@ -40,7 +40,7 @@ from tux.io.samples.samples import (
 from tux.io.samples.table_facts import TableFacts
 from tux.io.samples.tables import text_table
 from tux.io.source.input_files import Files
-from tux.io.source.precision import CloseNumbers, column_ranges, large_columns
+from tux.io.source.precision import CloseNumbers, NumberRange, column_ranges, large_columns
 from tux.io.source.text import NUMBER, BadRows, Tell
 
 LABELS = -1
@@ -109,7 +109,7 @@ class SampleShare:
     close: dict[int, CloseNumbers]
     facts: SampleFacts
 
-    def ranges_of(self, columns: Mapping[int, str]) -> dict[int, tuple[float, float]]:
+    def ranges_of(self, columns: Mapping[int, str]) -> dict[int, NumberRange]:
         """Return the least and the largest value of some columns, by number or place, of those that
         are there.
         """

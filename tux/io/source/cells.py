@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("\t", ",", ";", "::", "|", BLANKS)  # in order of preference
+UNIT = "\x1f"  # stands for "::", as Arrow takes separators of one byte alone
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?", re.ASCII)
@@ -35,6 +36,11 @@ class TextLayout(NamedTuple):
     numbered: bool = False  # the first column holds numbers: # and % are no parts of its cells
     leading: bool = False  # rows that begin with # or % stand before all others
     quoted: bool = False  # cells that blanks cut stand in double quotes, as R writes words
+
+    @property
+    def mark(self) -> str:
+        """The separator that stands between the cells of what `cut` returns."""
+        return UNIT if self.separator == "::" else self.separator
 
     @property
     def quotes(self) -> bool:
@@ -68,7 +74,7 @@ class TextLayout(NamedTuple):
                 text = text.replace(b"  ", b" ")
             return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
         if self.separator == "::":
-            return text.replace(b"::", b"\x1f")
+            return text.replace(b"::", UNIT.encode())
         if b'"' in text and (b' "' in text or b'\t"' in text):  # Arrow trims blanks behind quotes
             return without_padding(text, self.separator)
         return text

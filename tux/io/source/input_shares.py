@@ -32,7 +32,8 @@ from tux.io.source.input_files import (
     list_files,
     source_name,
 )
-from tux.io.source.places import Range
+from tux.io.source.piece_text import PieceText
+from tux.io.source.precision import NumberRange
 from tux.io.source.table_lines import LineCounts, several_lines
 from tux.io.source.text import BadRows, Tell, line_blocks
 
@@ -57,6 +58,7 @@ class ShareRows(NamedTuple):
     first_skipped: str
     notes: tuple[str, ...] = ()  # sentences that the user should know about the columns
     passed: LineCounts = LineCounts()
+    ranges: Mapping[str, NumberRange] = {}  # of fields of 32 bits
 
 
 def cut_into_shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
@@ -158,7 +160,7 @@ def _near_line(file: InputFile, at: int) -> int | None:
 
 def _line_end(path: str, begin: int) -> int:
     """Return the end of the line in which byte `begin` of a file is."""
-    with Range(path, begin, None) as stream:
+    with PieceText(FilePiece(path, begin)) as stream:
         while data := stream.read(STEP):
             if found := data.find(b"\n") + 1:
                 return begin + found
@@ -201,4 +203,9 @@ def read_share(
     bad = BadRows(share, stop=asked.on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names, notes, passed = read(bad, wanted, whole, tell)
-    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed)
+    ranges = {
+        name: NumberRange(*bounds)
+        for name, own in zip(fields, pieces.each[2:], strict=True)
+        if own.kind == np.float32 and (bounds := own.bounds("f"))
+    }
+    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed, ranges)

@@ -5,11 +5,10 @@ read as one text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tux.arrays.piped import open_input
-from tux.base.errors import DataError
 from tux.io.source.input_files import FilePiece
+from tux.io.source.piece_text import PieceText
 
 STEP = 1 << 20  # bytes that are read at a time
 
@@ -57,42 +56,10 @@ class Places:
 def lines_before(path: str, begin: int) -> int:
     """Count the lines of a file that end in its first `begin` bytes."""
     lines = 0
-    with Range(path, 0, begin) as file:
+    with PieceText(FilePiece(path, 0, begin)) as file:
         while data := file.read(STEP):
             lines += data.count(b"\n")
     return lines
-
-
-class Range:
-    """The bytes of a plain file from `begin` up to `end`: a binary file with ``read(n)`` and
-    ``close``, also a context manager.
-    """
-
-    def __init__(self, path: str, begin: int, end: int | None) -> None:
-        """Open the file. Raises `DataError` if it cannot be opened."""
-        try:
-            self._file: Any = open_input(path)
-            self._file.seek(begin)
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-        self._left = None if end is None else end - begin
-
-    def __enter__(self) -> Range:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def read(self, size: int) -> bytes:
-        """Read the next bytes, at most `size`, fewer only at the end."""
-        if self._left is not None:
-            size = min(size, self._left)
-            self._left -= size
-        return bytes(self._file.read(size)) if size else b""
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 class MemoryRows(Places):

@@ -169,8 +169,7 @@ def _columns(
         places[pick] = len(room[real])
         room[real].append(pick)
     wholes, reals = np.empty((len(room[0]), lines), np.int64), np.empty((len(room[1]), lines))
-    separator = ord("\x1f" if layout.separator == "::" else layout.separator)
-    if not _parse(text, separator, layout.quotes, of, places, wholes, reals):
+    if not _parse(text, ord(layout.mark), layout.quotes, of, places, wholes, reals):
         return None
     found = []
     for pick, kind in zip(layout.picks, kinds, strict=True):

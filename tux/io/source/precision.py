@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,15 @@ COARSE_STEPS = 1 << 16
 little beside what all others differ by.
 """
 LOOKED_AT, SHOWN = 100, 3  # columns with large numbers, at most
+Key = TypeVar("Key")
 FROM = float(1 << 24)  # whole numbers up to here lose nothing
+
+
+class NumberRange(NamedTuple):
+    """The least and the largest number of a column."""
+
+    least: float
+    most: float
 
 
 def lost_values(values: np.ndarray) -> tuple[int, int] | None:
@@ -94,11 +102,28 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
     """Return sentences for the user about fields of edges that are numbers in 32 bits: one for each
     field whose steps of 32 bits are not small beside the range of its numbers.
     """
+    ranges = {
+        name: NumberRange(float(values.min()), float(values.max()))
+        for name, values in fields.items()
+        if not isinstance(values, CodedColumn) and values.dtype == np.float32 and len(values)
+    }
+    return range_notes(ranges)
+
+
+def join_ranges(found: Iterable[Mapping[Key, NumberRange]]) -> dict[Key, NumberRange]:
+    """Join the ranges of parts of some columns, by name or number, to those of the whole ones."""
+    joined: dict[Key, NumberRange] = {}
+    for ranges in found:
+        for name, own in ranges.items():
+            before = joined.get(name, own)
+            joined[name] = NumberRange(min(before.least, own.least), max(before.most, own.most))
+    return joined
+
+
+def range_notes(ranges: Mapping[str, NumberRange]) -> list[str]:
+    """Return the sentences of `coarse_notes` about fields by the ranges of their numbers."""
     notes = []
-    for name, values in fields.items():
-        if isinstance(values, CodedColumn) or values.dtype != np.float32 or not len(values):
-            continue
-        least, most = float(values.min()), float(values.max())
+    for name, (least, most) in ranges.items():
         top = max(abs(least), abs(most))
         step = _step(top)
         if FROM <= top < np.inf and most - least <= COARSE_STEPS * step:
@@ -113,7 +138,7 @@ def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
     """
     codes, names = columns if isinstance(columns, CodedColumn) else (columns, None)
     ranges = column_ranges(codes, values, large_columns(codes, values))
-    return range_notes(
+    return column_notes(
         {code if names is None else names[code]: each for code, each in ranges.items()}
     )
 
@@ -129,23 +154,19 @@ def large_columns(columns: np.ndarray, values: np.ndarray) -> list[int]:
 
 def column_ranges(
     columns: np.ndarray, values: np.ndarray, wanted: Iterable[int]
-) -> dict[int, tuple[float, float]]:
-    """Return the least and the largest value of each wanted column that has entries (m,)."""
+) -> dict[int, NumberRange]:
+    """Return the range of the values of each wanted column that has entries (m,)."""
     found = {}
     for column in wanted:
         own = values[columns == column]
         if len(own):
-            found[column] = float(own.min()), float(own.max())
+            found[column] = NumberRange(float(own.min()), float(own.max()))
     return found
 
 
-def range_notes(ranges: Mapping[Any, tuple[float, float]]) -> list[str]:
-    """Return the sentences of `coarse_columns` about columns whose least and largest values, in 32
-    bits, are known.
-    """
-    notes = coarse_notes(
-        {f"column {name}": np.array(each, np.float32) for name, each in ranges.items()}
-    )
+def column_notes(ranges: Mapping[Any, NumberRange]) -> list[str]:
+    """Return the sentences of `coarse_columns` about columns by the ranges of their values."""
+    notes = range_notes({f"column {name}": each for name, each in ranges.items()})
     more = f" and of {len(notes) - SHOWN:,} more columns" if len(notes) > SHOWN else ""
     return [*notes[: SHOWN - 1], f"{notes[SHOWN - 1]}{more}"] if len(notes) >= SHOWN else notes
 

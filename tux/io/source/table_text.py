@@ -17,11 +17,12 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.source.cells import TextLayout, split_line
+from tux.io.source.cells import UNIT, TextLayout, split_line
 from tux.io.source.text import ADVICE, EMPTY, NOT_UTF_8, SMALL, BadRows
 
 HEXADECIMAL = re.compile(rb"0[xX]")
-QUOTED = re.compile(r'"[^"]*"')
+QUOTED = re.compile(rb'"[^"\n]*"')
+LONE = re.compile(rb"(?<!\r)\r++(?!\n)")  # carriage returns that no newline follows
 BYTES = re.compile(r"[\udc80-\udcff]")  # bytes that are not UTF-8, decoded by "surrogateescape"
 
 
@@ -62,6 +63,8 @@ class TableText:
         try:
             if self.has_integers and HEXADECIMAL.search(text):
                 raise arrow.UnreadableText("Arrow reads such numbers as integers, not as floats")
+            if self.layout.mark == UNIT and UNIT.encode() in block:
+                raise arrow.UnreadableText("a cell holds what stands for the separator")
             self.rows += self.append(text, block, number)
         except arrow.UnreadableText:
             half = block.find(b"\n", len(block) // 2) + 1
@@ -74,9 +77,10 @@ class TableText:
     def parse(self, text: bytes, kinds: Sequence[np.dtype | None]) -> Any:
         """Parse the picked columns of `text`; see `tux.arrays.arrow.parse_text`."""
         layout = self.layout
-        separator = "\x1f" if layout.separator == "::" else layout.separator
+        if _has_lone_return(text, layout.quotes):
+            raise arrow.UnreadableText("Arrow takes a carriage return for the end of a row")
         table = arrow.parse_text(
-            text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
+            text, layout.width, layout.picks, kinds, layout.mark, quotes=layout.quotes
         )
         lines = text.count(b"\n")
         if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
@@ -109,6 +113,8 @@ class TableText:
 
     def _line_fault(self, line: str) -> str:
         """Return the fault of a row in words, "" if it has none."""
+        if self.layout.mark == UNIT and UNIT in line:
+            return "a control character, 0x1F, is within the row"
         try:
             cells = split_line(line, self.layout.separator)
         except csv.Error:
@@ -120,5 +126,15 @@ class TableText:
             return NOT_UTF_8
         if why := self.cell_fault(picked):
             return why
-        bare = QUOTED.sub("", line) if self.layout.quotes else line
-        return "a carriage return is within the row" if "\r" in bare else ""
+        text = line.encode(errors="surrogateescape") + b"\n"
+        lone = _has_lone_return(text, self.layout.quotes)
+        return "a carriage return is within the row" if lone else ""
+
+
+def _has_lone_return(text: bytes, quotes: bool) -> bool:
+    """Return whether a carriage return is within a line of `text`, but not, with `quotes`, between
+    double ones.
+    """
+    if text.count(b"\r") == text.count(b"\r\n"):
+        return False
+    return LONE.search(QUOTED.sub(b"", text) if quotes else text) is not None

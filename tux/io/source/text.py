@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.parallel import threads
 from tux.base.text import one_line
 from tux.io.source.cells import DECIMAL, MARK, THOUSANDS, is_marked
 from tux.io.source.input_files import FilePiece, pieces_of
-from tux.io.source.places import MemoryRows, Places, Range
+from tux.io.source.piece_text import PieceText
+from tux.io.source.places import MemoryRows, Places
 
 OnBadRow = Literal["stop", "skip"]
 Begin = Callable[[bytes, str], int | None]
@@ -251,14 +251,11 @@ def line_blocks(part: FilePiece, size: int | None = None) -> Iterator[bytes]:
     time.
     """
     size = size or _block()
-    with _open_piece(part) as stream:
-        begun: list[bytes] = []  # a line that no block has ended yet
-        try:
+    begun: list[bytes] = []  # a line that no block has ended yet
+    try:
+        with PieceText(part) as stream:
             data = stream.read(size)
-            # lines end as on old Macs; a piece that begins later comes after a newline
-            old = not part.begin and b"\r" in data[:-1] and b"\n" not in data
             while data:
-                data = data.replace(b"\r", b"\n") if old else data
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
@@ -269,16 +266,11 @@ def line_blocks(part: FilePiece, size: int | None = None) -> Iterator[bytes]:
                     begun = []
                 begun.append(data[cut:])
                 data = ahead
-        except OSError as error:
-            raise DataError(
-                f"{part.path} is damaged or cut short ({error})",
-                do="Fetch or write the file again.",
-            ) from None
-
-
-def _open_piece(part: FilePiece) -> Any:
-    whole = part.begin == 0 and part.end is None
-    return arrow.open_stream(part.path) if whole else Range(part.path, part.begin, part.end)
+    except OSError as error:
+        raise DataError(
+            f"{part.path} is damaged or cut short ({error})",
+            do="Fetch or write the file again.",
+        ) from None
 
 
 def text_blocks(

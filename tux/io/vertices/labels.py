@@ -41,6 +41,7 @@ class VertexLabels(NamedTuple):
     member: np.ndarray  # (n, L) bool, by index of the vertex
     names: np.ndarray  # (L,) int64 if all are whole numbers, else StringDType; each once, ascending
     unknown: int  # different ids of the file that are not among those given
+    moved: bool = False  # row i of a matrix, from 0, is vertex i + 1
 
 
 def check_vertex_labels(path: str | os.PathLike[str]) -> None:
@@ -55,12 +56,16 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     """Read the labels in a file, packed or not, of the vertices that `ids` has.
 
     Labels of a `.cmty` file are its line numbers, from 1, of a `.mat` file the columns, from 0.
-    Blank lines and comments (`tux.io.source.table_lines`) are passed over. Raises `DataError`, with
-    file and line, for a line that is no pair, and if none of the ids is known.
+    Row i of a matrix is vertex i, or vertex i + 1 if the ids are 1 to its number of rows, as those
+    of METIS are. Blank lines and comments (`tux.io.source.table_lines`) are passed over. Raises
+    `DataError`, with file and line, for a line that is no pair, and if none of the ids is known.
     """
     if detect_format(path) is Format.MAT:
-        vertices, kinds = read_mat_labels(path)
+        vertices, kinds, count = read_mat_labels(path)
+        moved = _are_from_one(ids, count)
+        vertices = vertices + moved
     else:
+        moved = False
         rows = list(_rows(path))
         vertices, kinds = (_column([row[at] for row in rows]) for at in range(2))
     if not len(vertices):
@@ -80,7 +85,15 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
         )
     member = np.zeros((len(ids), len(names)), np.bool_)
     member[index[known], label[known]] = True
-    return VertexLabels(member, names, len(np.unique(vertices[~known])))
+    return VertexLabels(member, names, len(np.unique(vertices[~known])), moved)
+
+
+def _are_from_one(ids: Ids, count: int) -> bool:
+    """Return whether ids are the whole numbers from 1 to `count`."""
+    values = ids.values
+    if values.dtype.kind not in "iu" or len(values) != count:
+        return False
+    return int(values.min(initial=count)) == 1 and int(values.max(initial=1)) == count
 
 
 def _column(words: list[str]) -> np.ndarray:

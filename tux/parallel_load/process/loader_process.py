@@ -34,6 +34,7 @@ from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
+from tux.io.source.precision import NumberRange
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NO_ROW, OnBadRow, Tell
 from tux.parallel_load.algorithm.columns import columns_by_sender
@@ -113,8 +114,8 @@ class LoadingJob(msgspec.Struct):
 
 class RowsRead(msgspec.Struct):
     """The facts about the rows of one edge type that a loader has read: see the fields of
-    `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over; `rows`: None where each is
-    an edge.
+    `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over; `ranges`: of the numbers of
+    fields of 32 bits; `rows`: None where each is an edge.
     """
 
     names: dict[str, str] = {}
@@ -122,6 +123,7 @@ class RowsRead(msgspec.Struct):
     first_skipped: str = ""
     notes: tuple[str, ...] = ()
     passed: LineCounts = LineCounts()
+    ranges: dict[str, NumberRange] = {}
     rows: int | None = None
 
 
@@ -320,7 +322,8 @@ def _rows_of(found: ShareRows, own: EdgesInput) -> tuple[InputShare, RowsRead]:
     """Return the rows of an edge type that were read, and the facts about them."""
     src, dst, *numbers = found.columns
     fields = dict(zip(own.fields, (each.stream_pieces() for each in numbers), strict=True))
-    return InputShare(src, dst, fields), RowsRead(dict(found.names), *found[3:])
+    read = RowsRead(dict(found.names), *found[3:-1], dict(found.ranges))
+    return InputShare(src, dst, fields), read
 
 
 def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:

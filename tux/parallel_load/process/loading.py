@@ -19,6 +19,7 @@ from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
 from tux.base.signals import check_ending, handle_ending, handle_pause
 from tux.base.text import plural
+from tux.io.source.precision import join_ranges
 from tux.io.source.table_lines import LineCounts
 from tux.options.watcher import NullWatcher, Watcher
 from tux.parallel_load.algorithm.digest import DigestThread
@@ -80,6 +81,7 @@ class LoadedGraph(NamedTuple):
             next((each.first_skipped for each in read if each.skipped), ""),
             (*first.notes, *passed.notes("edge")),
             passed,
+            join_ranges(each.ranges for each in read),
             sum(each.rows or 0 for each in read) if first.rows is not None else None,
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.io.samples.joined_facts import JoinedFacts
 from tux.io.samples.shares import SampleFacts, SampleShare
+from tux.io.source.precision import NumberRange
 from tux.parallel_load.algorithm.columns import (
     MORE_THAN_ALL_EDGES,
     MessageColumns,
@@ -116,7 +117,7 @@ def _notes(joined: JoinedFacts, feeds: Sequence[MessageColumns]) -> tuple[str, .
     ranges, different = [], {key: [np.empty(0)] for key in joined.lossy}
     for feed in feeds:
         told = feed.decode_json(list[tuple[int, float, float]])
-        ranges.append({column: (least, most) for column, least, most in told})
+        ranges.append({column: NumberRange(least, most) for column, least, most in told})
         for each in different.values():
             each.append(feed.like(np.dtype(np.float64)))
     return joined.notes(ranges, {key: np.concatenate(each) for key, each in different.items()})
