@@ -104,21 +104,6 @@ def test_compiled_or_not_is_the_same():
     assert one["seen"].sum() > 2 * 3 * N
 
 
-def write_start(start, path):
-    path[0] = start
-
-
-class StartsAlone(WalkVisits):
-    def stages(self):
-        return [MiniBatch(Generate(write_start, None, "page", path=2), vertices=self.size)]
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_each_place_that_is_written_is_an_edge_visited(k):
-    team = Team(StartsAlone(), EDGES, k=k).train(1)
-    assert sum(each.edges_visited for each in team.workers) == N
-
-
 class Stepwise(WalkVisits):
     def stages(self):
         walks = Generate(place, visit, "page", rounds=self.rounds, path="length")
