@@ -17,6 +17,7 @@ from tux.engine.model import ModelReceiver, model_fields, model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
+from tux.rows import table
 from tux.rows.table import PIECE, RowTable, pieces
 from tux.run_folder.folder import RunFolder, fill
 from tux.run_folder.model_columns import model_of
@@ -112,8 +113,9 @@ def test_a_model_has_lists_of_the_length_that_their_field_says():
     assert [sorted(each) for each in found["every"]] == [[], [1.5, 4.5, 4.5, 4.5], [2.5, 2.5, 4.5]]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_lists_of_many_workers_meet_by_vertex(k):
+@pytest.mark.parametrize(("k", "piece"), [(1, PIECE), (2, PIECE), (3, PIECE), (2, 8)])
+def test_lists_of_many_workers_meet_by_vertex(k, piece, monkeypatch):
+    monkeypatch.setattr(table, "PIECE", piece)
     rng = np.random.default_rng(0)
     bags, words = np.divmod(np.arange(30 * 8), 8)
     data = EdgeData.of(

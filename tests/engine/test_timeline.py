@@ -1,7 +1,9 @@
 """Samples of what workers do: what is counted in them is all that happens, and they stay small."""
 
+import itertools
 import math
 import threading
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -132,6 +134,16 @@ def test_samples_of_all_workers_are_of_the_same_moments():
         moment = at + until_next(at, 0.0)
         assert at + INTERVAL / 5 < moment <= at + 1.3 * INTERVAL
         assert math.isclose(moment / INTERVAL, round(moment / INTERVAL), abs_tol=1e-4)
+
+
+def test_samples_come_by_the_time_since_training_began(monkeypatch):
+    seconds, elapsed = itertools.count(1000.0), []
+    monkeypatch.setattr(
+        timeline, "time", SimpleNamespace(perf_counter=lambda: next(seconds), time=lambda: 0.0)
+    )
+    monkeypatch.setattr(timeline, "until_next", lambda at, since: elapsed.append(since) or -1.0)
+    collect_samples(Team(ItemDegrees(), ratings()[0], k=1), 2)
+    assert elapsed == sorted(elapsed) and 0 < elapsed[0] < elapsed[-1] < next(seconds) - 1000.0
 
 
 def test_samples_become_rarer():

@@ -101,6 +101,22 @@ def test_a_run_that_may_be_asked_to_end_goes_on_until_it_is():
     assert training.ended_early and training.has_model and not told
 
 
+def test_a_long_epoch_that_is_given_up_leaves_the_model_of_the_one_before(monkeypatch):
+    """By a clock that the last stage of an epoch moves on by 10 s; the wish to end comes between
+    two blocks of the third epoch.
+    """
+    now, told = [0.0], []
+    monkeypatch.setattr(tux.engine.training, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    spend = Spy(lambda worker, block: now.append(now.pop() + 10.0))
+    worker = start(ScriptedLosses(5, 4, 3, 2, more=[spend]), EDGES, HELD, jit=False)
+    x = worker.tables["user"].arrays["x"]
+    training = Training(worker)
+    training.end_when(lambda: 0.0 if x.max() > 2 else None, lambda: told.append(1), keeps_last=True)
+    assert [record["epoch"] for record in training.epochs(4)] == [1, 2]
+    assert training.ended_early and training.has_model and told == [1]
+    assert x[:2].tolist() == [2, 2]
+
+
 def test_one_record_an_epoch():
     program = ScriptedLosses(5, 4, 3)
     training, records, worker = train_program(program, 3)

@@ -32,3 +32,9 @@ def test_a_field_of_none_is_told_with_the_function():
     assert error.what.startswith("a name in UDF store is None")
     error = udf_error(TypeError("expected float64, got a list"), [store])
     assert error.what.startswith("UDF store has raised TypeError: expected float64, got a list")
+
+
+def test_a_key_that_is_missing_is_told_as_python_tells_it():
+    error = udf_error(KeyError("rank"), [store])
+    assert error.what.startswith("UDF store has raised KeyError: 'rank'")
+    assert error.do.startswith("correct the function")

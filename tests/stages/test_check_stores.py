@@ -103,6 +103,15 @@ def test_arrays_that_go_together_are_changed(jit):
     assert (items["wide"] == items["small"].sum(axis=1) + 1).all() and (items["real"] == 1).all()
 
 
+def add_three(item):
+    np.add(item.small, np.ones(3, np.int8), item.small)
+
+
+def test_a_result_that_a_function_of_numpy_cannot_write_is_told():
+    with pytest.raises(ProgramError, match="`item.small` is changed by an array of another shape"):
+        walk(add_three, jit=False)
+
+
 @pytest.mark.slow
 def test_what_a_field_can_hold_is_stored():
     items = walk(fits, jit=True).tables["item"].arrays

@@ -21,7 +21,6 @@ def bump_with_edges(src, edges):
 class ReplicaMeans(Program):
     page = Vertex(f=shared("f8", combine="mean"))
     link = Edge("page", "page", whole="src")
-    make = staticmethod(lambda: [ForEach("src", bump, additive=True), Apply("page")])
 
     def stages(self):
         return self.make()
@@ -42,7 +41,18 @@ def test_a_change_of_one_replica_is_no_mean(stage):
 ALONE = EdgeData.of(("page", "page"), [0, 1], [1, 0], {}, vertices={"page": [2, 3]})
 
 
-def test_changes_of_vertices_without_edges_have_a_mean():
+@pytest.mark.parametrize(
+    ("edge", "stage"),
+    [
+        (ReplicaMeans.link, ForEach("src", bump, additive=True)),
+        (Edge("page", "page"), Exchange(bump_with_edges, additive=True)),
+    ],
+)
+def test_changes_of_each_replica_have_a_mean(edge, stage):
+    class EachReplica(ReplicaMeans):
+        link = edge
+        make = staticmethod(lambda: [stage, Apply("page")])
+
     for k in (1, 2):
-        team = Team(ReplicaMeans(), ALONE, k=k, by=[0, k - 1]).train(2)
+        team = Team(EachReplica(), ALONE, k=k, by=[0, k - 1]).train(2)
         assert team.gather("page", "f").tolist() == [2.0] * 4

@@ -10,6 +10,7 @@ from tux import Axpy, Context, Copy, Dot, Edge, Program, Vertex, mirror, param, 
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages.check.stage_indices import StageIndices
 
 EDGES = from_arrays([0, 1, 2], [1, 2, 0], ends=("node", "node"))
 
@@ -124,3 +125,22 @@ def test_an_array_of_indices_is_checked(entries):
     at[:] = [0, 1, 2, 1]
     with pytest.raises(ProgramError, match="index 2 is out of bounds"):
         entries.run(steps)
+
+
+def set_in_part(node, tau):
+    k = 1
+    if tau.i < 2:
+        k = tau.i
+    node.q[k] = 1.0
+
+
+@pytest.mark.parametrize(("f", "found"), [(by_names, [2, 3]), (set_in_part, [])])
+def test_a_name_is_an_index_of_the_stage_if_it_is_bound_once(f, found):
+    worker = start(IndexedEntries(), EDGES, jit=False)
+    tau = worker.tables["tau"]
+    is_outside = StageIndices(worker, [f], tau)
+    outside = []
+    for i in range(4):
+        tau.arrays["i"][0] = i
+        outside += [i] * is_outside()
+    assert outside == found

@@ -309,6 +309,28 @@ def test_what_does_not_fit_is_refused(make, what):
     assert refused.value.where.startswith(__file__)
 
 
+def test_an_operator_is_called_as_it_is_written():
+    made = Copy("item", "w", "s[at]"), Axpy("item", "w", "d", by="-out"), Fill("item", "w", 0.5)
+    assert [each.label for each in made] == [
+        "Copy(item, w, s[at])",
+        "Axpy(item, w, d, by=-out)",
+        "Fill(item, w, by=0.5)",
+    ]
+
+
+class GivenVectors(Program):
+    item = Vertex(w=value("f8"), given=data("f8"))
+    link = Edge("item", "item")
+
+
+def test_a_data_field_is_read_and_not_changed():
+    row = Row(w=1.0, given=3.0)
+    Copy("item", "w", "given").expand(GivenVectors()).f(row)
+    assert row.w == 3.0
+    with pytest.raises(ProgramError, match="item.given is a data field, which is read-only"):
+        Copy("item", "given", "w").expand(GivenVectors())
+
+
 def test_reductions_belong_to_the_context():
     with pytest.raises(ProgramError, match=message("field-is-a-reduction-which")):
         Vertex(x=reduction())

@@ -22,14 +22,29 @@ def degree(src, edges):
     src.n += len(edges)
 
 
+def visit_once(src, edges):
+    src.visits += 1
+
+
 class LinksOfPages(Program):
     """Counts of the links that leave each page; see docs/examples/label_propagation.py for more."""
 
-    page = Vertex(n=shared("i4"))
+    page = Vertex(n=shared("i4"), visits=shared("i4"))
     link = Edge("page", "page", whole="src")
 
     def stages(self):
         return [Exchange(degree), Apply("page")]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_each_vertex_is_visited_once_with_all_its_edges_or_none(k):
+    class VisitsOfPages(LinksOfPages):
+        def stages(self):
+            return [Exchange(degree), Exchange(visit_once), Apply("page")]
+
+    team = train_team(VisitsOfPages(), LINKS, 1, k=k, by="source")
+    assert team.gather("page", "n").tolist() == np.bincount(SRC, minlength=10).tolist()
+    assert team.gather("page", "visits").tolist() == [1] * 10
 
 
 def test_edges_that_are_whole_and_are_cut_are_refused():
