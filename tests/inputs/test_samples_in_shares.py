@@ -172,6 +172,8 @@ def test_held_out_samples_and_partitioners(here, partitioner):
         ("1 x\n" * 30, "usable", BlockPG(), {"on_bad_row": "skip"}),
         ("1:1 2:1 4:2\n" * 30, "no labels", BlockPG(), {}),
         (svm_lines(), "no columns with names", BlockPG(), {"label": "y"}),
+        (svm_lines(), "no form 'docword'", BlockPG(), {"form": "docword"}),
+        (svm_lines(), "line of column names", BlockPG(), {"form": "table"}),
         (svm_lines() + "1 2:\0\n", "not a text file", BlockPG(), {}),
     ],
 )

@@ -92,8 +92,8 @@ class StartsAgain(TuxError):
 
 
 class MustReadWhole(TuxError):
-    """Data that cannot be loaded in shares, as not all machines do it or as their ids show, so that
-    the whole input is read (exit code 76, of loader processes alone).
+    """Data that cannot be loaded in shares, as not all machines do it or as their ids or labels
+    show, so that the whole input is read (exit code 76, of loader processes alone).
     """
 
     exit_code = 76

@@ -41,7 +41,7 @@ from tux.inputs.serial_reason import (
 )
 from tux.inputs.sizes import EdgeTotals
 from tux.io.formats.detect import Format
-from tux.io.samples.samples import sample_form
+from tux.io.samples.samples import check_samples, sample_form
 from tux.io.source.input_files import (
     Source,
     input_files,
@@ -263,6 +263,9 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
         is_multiclass(program),
         hash_bits(program),
     )
+    path, kinds = input_files(given.data), program.edge.columns
+    form = form or sample_form(path, given.format)
+    check_samples(path, program.edge.ends, kinds, form, asked.options(reading.on_bad_row))
     return of_samples(given, asked)
 
 
