@@ -42,6 +42,7 @@ from tux import (
 from tux.apps.mf.mf import MF
 from tux.program.program import evaluates, stages_of
 from tux.program.stage import Cluster
+from tux.stages.program_stages import held_out_formulas
 
 RMS = 3.0 * np.sqrt(np.mean(VALUES.astype(float) ** 2))
 
@@ -78,6 +79,12 @@ def test_held_out_measures_are_left_out_where_nothing_is_held_out():
         stages_of(BiasedRatings(), "evaluate", Cluster(has_test=each)) for each in (False, True)
     )  # the same, so that random numbers of stages behind them are
     assert [each.label for each in measured] == [each.label for each in everything]
+
+
+def test_numbers_that_only_held_out_data_give():
+    program = BiasedRatings()
+    assert held_out_formulas(program, Cluster(has_test=False)) == {"test_rmse", "test_mae"}
+    assert held_out_formulas(program, Cluster(has_test=True)) == set()
 
 
 def is_enough(tau):

@@ -52,3 +52,8 @@ def test_each_place_that_is_written_is_an_edge_visited(k):
 def test_progress_goes_from_0_to_1_over_all_epochs(k):
     shown = Team(ProgressOfWalks(), EDGES, k=k).train(2).history("all")
     assert shown == [N * (0 + 0.25), N * (0.5 + 0.75)]
+
+
+def test_messages_about_no_rows_do_not_count():
+    team = Team(ProgressOfWalks(), EDGES, k=2).train(1)  # each list names the page that begins it
+    assert team.total_sent()["tau"] > 0 and not team.total_sent().get("page")
