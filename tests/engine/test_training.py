@@ -247,12 +247,12 @@ def test_a_metric_that_is_not_monitored_never_stops():
     assert len(records) == 4 and training.best_epoch == 0
 
 
-def spoil(field, *at, to=np.nan, epoch=2):
+def spoil(field, *at, to=np.nan, epoch=2, user=1):
     """Return a stage that puts a wrong number into a user's field in one epoch."""
 
     def put(worker, block):
         if worker.epoch + 1 == epoch:
-            row = worker.graph.vertices["user"].row_of[1]
+            row = worker.graph.vertices["user"].row_of[user]
             worker.tables["user"].arrays[field][(row, *at)] = to
 
     return Spy(put)
@@ -276,6 +276,12 @@ def test_numbers_that_stop_being_finite_are_told(field, at, to, message):
     with pytest.raises(DataError, match=message) as error:
         train_program(ScriptedLosses(*range(9), more=[spoil(field, *at, to=to)]), 5)
     assert "step" not in error.value.do
+
+
+@pytest.mark.parametrize(("user", "name"), [(0, "ann"), (1, "bob")])
+def test_the_vertex_of_a_wrong_number_is_named(user, name):
+    with pytest.raises(DataError, match=f"user {name}: x became nan in epoch 2"):
+        train_program(ScriptedLosses(*range(9), more=[spoil("x", user=user)]), 5)
 
 
 def test_a_smaller_step_is_advised_where_there_is_one():

@@ -27,6 +27,18 @@ def test_what_is_stored_into_a_part_has_no_more_axes(held, given, fits):
             compare(np.zeros(held), np.ones(given))
 
 
+def test_an_index_of_a_tuple_is_that_of_an_entry():
+    @njit
+    def look(x, i):
+        return checks.index(x, i, 0, 5)
+
+    pair = 1.0, 2.0
+    assert [look(pair, i) for i in (-2, 1)] == [-2, 1]
+    for wrong in (-3, 2):
+        with pytest.raises(checks.OutOfBounds):
+            look(pair, wrong)
+
+
 def test_a_field_of_none_is_told_with_the_function():
     error = udf_error(TypeError("expected float64, got None"), [store])
     assert error.what.startswith("a name in UDF store is None")
