@@ -52,7 +52,9 @@ class PullClient:
             )
         self._parts = [self._part(partition, f) for f in self._fields]
         masters = partition.server.tables[over]
-        self.server = PullServer([masters.arrays[f] for f in self._fields], partition.workers)
+        self.server = PullServer(
+            [masters.arrays[f] for f in self._fields], len(part.masters), partition.workers
+        )
         self._place = np.full(len(self._home), -1, np.int32)
         # steps so far; those of the blocks under way
         self._begun, self._steps = 0, dict[tuple[int, int], int]()
@@ -82,7 +84,7 @@ class PullClient:
             [freeze(array[:0].copy()) for array in self.server.fields],
             freeze(np.empty(0, np.int32)),
         )
-        server, unacked = PullServer([array.copy() for array in nothing], 1), UnackedChanges()
+        server, unacked = PullServer([array.copy() for array in nothing], 0, 1), UnackedChanges()
         server.pull(0, 0, PullRequest(0, 0, none))
         server.push(0, Push(0, nothing))
         unacked.note(0, [none], [nothing])
@@ -173,9 +175,9 @@ class PullClient:
             for array, old in zip(rows, before, strict=True):
                 np.subtract(array, old, out=old)
             cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
+            by_home = [np.split(old, cuts) for old in before]
             self._changes[step] = [
-                [freeze(part) for part in home]
-                for home in zip(*(np.split(old, cuts) for old in before), strict=True)
+                [freeze(parts[home]) for parts in by_home] for home in range(self._workers)
             ]
 
     def push(self, clock: int, block: Block) -> int:

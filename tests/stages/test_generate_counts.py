@@ -57,3 +57,16 @@ def test_progress_goes_from_0_to_1_over_all_epochs(k):
 def test_messages_about_no_rows_do_not_count():
     team = Team(ProgressOfWalks(), EDGES, k=2).train(1)  # each list names the page that begins it
     assert team.total_sent()["tau"] > 0 and not team.total_sent().get("page")
+
+
+class WalksWithoutFields(ProgressOfWalks):
+    """Its pages have no fields: only which of them the lists name is of use."""
+
+    page = Vertex(remote=True)
+
+
+@pytest.mark.parametrize("slack", [0, 1])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_pages_without_fields_may_be_walked_on_any_number_of_workers(k, slack):
+    shown = Team(WalksWithoutFields(), EDGES, k=k, slack=slack).train(2).history("all")
+    assert shown == [N * (0 + 0.25), N * (0.5 + 0.75)]

@@ -16,7 +16,7 @@ def rows(*numbers):
 
 def server(workers=1):
     """Return three masters with a field of width 2."""
-    return PullServer([np.zeros((3, 2), np.float32)], workers)
+    return PullServer([np.zeros((3, 2), np.float32)], 3, workers)
 
 
 def ones(*shape, dtype=np.float32):

@@ -44,9 +44,11 @@ class Reply(NamedTuple):
 
 
 class PullServer:
-    """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull."""
+    """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull. A
+    type without fields has masters too: of their rows, only the ids are told.
+    """
 
-    def __init__(self, fields: Arrays, workers: int) -> None:
+    def __init__(self, fields: Arrays, masters: int, workers: int) -> None:
         self.fields, self.workers, self.folded = (
             [flatten_rows(array) for array in fields],
             workers,
@@ -58,7 +60,7 @@ class PullServer:
         self._unanswered: dict[tuple[int, int], tuple[int, int]] = {}
         self._pushed: dict[int, dict[int, Arrays]] = defaultdict(dict)
         self._next = [0] * workers  # the step of the next request, by worker
-        self._marks = np.zeros(len(fields[0]) if fields else 0, bool)  # of `_distinct`
+        self._marks = np.zeros(masters, bool)  # of `_are_distinct`
 
     def pull(self, worker: int, clock: int, request: PullRequest) -> list[Reply]:
         """Take the request of `worker` for rows of a step. Return the replies that are possible
