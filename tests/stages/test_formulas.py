@@ -42,7 +42,7 @@ from tux import (
 from tux.apps.mf.mf import MF
 from tux.program.program import evaluates, stages_of
 from tux.program.stage import Cluster
-from tux.stages.program_stages import held_out_formulas
+from tux.stages.program_stages import needs_held_out
 
 RMS = 3.0 * np.sqrt(np.mean(VALUES.astype(float) ** 2))
 
@@ -82,9 +82,10 @@ def test_held_out_measures_are_left_out_where_nothing_is_held_out():
 
 
 def test_numbers_that_only_held_out_data_give():
-    program = BiasedRatings()
-    assert held_out_formulas(program, Cluster(has_test=False)) == {"test_rmse", "test_mae"}
-    assert held_out_formulas(program, Cluster(has_test=True)) == set()
+    program, names = BiasedRatings(), BiasedRatings.context.fields
+    for has_test, missing in ((False, {"test_rmse", "test_mae"}), (True, set())):
+        cluster = Cluster(has_test=has_test)
+        assert {name for name in names if needs_held_out(program, cluster, name)} == missing
 
 
 def is_enough(tau):
