@@ -4,8 +4,6 @@ two ends.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from tux.base.compiled import cached_njit
@@ -14,29 +12,6 @@ from tux.partition.common.ends import EdgeEnds
 from tux.partition.replicas import Replicas, replicas
 
 FAR = 16  # more than any sum of shares: a part with a replica comes before one without
-
-
-class MethodOfType(NamedTuple):
-    """A partitioner, or "auto", and the edge type whose edges it places alone; "" is all edges of
-    all types, as one graph. As text: ``aweto:rating``, ``aweto``.
-    """
-
-    method: str
-    edges: str = ""
-
-    @staticmethod
-    def parse(text: str) -> MethodOfType:
-        """Return what `str` has written."""
-        method, _, edges = text.partition(":")
-        return MethodOfType(method, edges)
-
-    def __str__(self) -> str:
-        return f"{self.method}:{self.edges}" if self.edges else self.method
-
-
-def is_open(partitioner: object) -> bool:
-    """Return whether a partitioner, as text, is one that the run is to choose."""
-    return MethodOfType.parse(str(partitioner)).method == "auto"
 
 
 def replicas_by_side(

@@ -3,6 +3,7 @@ workers and users.
 
     effects       the analysis, an abstract interpretation of the source; `effect_values`,
                   `effect_expressions` and `fold_idioms` are parts of it
+    reads         the values that a function reads from outside, and the functions it reaches
     calls         which rows a stage gives to a UDF, and how often
     plan          how threads may share a kernel
     replica_rules, random_sources, texts  programs that are refused

@@ -12,7 +12,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tux.rows.vectors import meaning_in_udf
-from tux.stages.kernel.reads import functions_reached, values_outside
+from tux.stages.analysis.reads import functions_reached, values_outside
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
 """Types of values that take no rows."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
+from tux.stages.analysis.reads import functions_reached, values_outside
 from tux.stages.kernel.bind import Udf
-from tux.stages.kernel.reads import functions_reached, values_outside
 
 _MODULES = (random, np.random)
 

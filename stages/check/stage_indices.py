@@ -19,8 +19,8 @@ import numpy as np
 
 from tux.engine.partition import Partition
 from tux.rows.table import RowTable
+from tux.stages.analysis.reads import functions_reached
 from tux.stages.analysis.udf_source import definition
-from tux.stages.kernel.reads import functions_reached
 
 Number = Callable[[], Any]
 

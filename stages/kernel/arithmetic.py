@@ -33,7 +33,7 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.extending import lower_builtin, register_jitable, type_callable
 
 from tux.rows.vectors import dot
-from tux.stages.kernel.reads import global_names
+from tux.stages.analysis.reads import global_names
 
 PRECISION = "f4"
 """The one that a program may choose."""

@@ -28,6 +28,7 @@ from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
 from tux.rows.vectors import dot, meaning_in_udf
+from tux.stages.analysis.reads import global_names
 from tux.stages.analysis.udf_source import compile_like, definition
 from tux.stages.check import checks, signed
 from tux.stages.check.explain import compile_error, failed_check_error, program_errors
@@ -37,7 +38,6 @@ from tux.stages.kernel import arithmetic
 from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint
 from tux.stages.kernel.line_table import line_options
-from tux.stages.kernel.reads import global_names
 from tux.stages.kernel.source_file import keep_source
 
 OPTIONS: dict[str, Any] = {

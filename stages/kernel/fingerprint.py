@@ -29,7 +29,7 @@ import tux.rows.row
 import tux.rows.stores
 import tux.rows.turns
 import tux.rows.vectors
-from tux.stages.kernel.reads import global_reads
+from tux.stages.analysis.reads import global_reads
 
 
 @cache

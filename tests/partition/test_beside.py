@@ -5,13 +5,12 @@ import pytest
 
 from tux.base.hashing import by_hash
 from tux.partition.beside import (
-    MethodOfType,
-    is_open,
     no_replicas,
     place_beside,
     replicas_by_side,
     with_homes,
 )
+from tux.partition.method_of_type import MethodOfType, is_open
 
 
 def near(counts, seed=0):

@@ -40,7 +40,7 @@ from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
-from tux.partition.beside import MethodOfType
+from tux.partition.method_of_type import MethodOfType
 from tux.program.program import Program
 
 NOT_IN_SHARES = {

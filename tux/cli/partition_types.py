@@ -17,7 +17,7 @@ from tux.io.source.input_files import absolute_source
 from tux.io.source.text import without_skipping
 from tux.options.partitioners import check_named_type
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.partition.beside import MethodOfType
+from tux.partition.method_of_type import MethodOfType
 from tux.program import sources
 from tux.program.base_program import other_types
 from tux.program.program import Program

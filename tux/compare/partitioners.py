@@ -18,8 +18,8 @@ from tux.compare.peak import Peak
 from tux.graph.beside import first_edges
 from tux.graph.partitioned import FAVOURING, assign_by_type, whole_types
 from tux.partition import PARTITIONERS
-from tux.partition.beside import MethodOfType
 from tux.partition.common.capacity import capacity
+from tux.partition.method_of_type import MethodOfType
 from tux.partition.quality import Quality, RowBytes, quality
 from tux.program.base_program import BaseProgram, first_edge
 

@@ -24,7 +24,7 @@ from tux.graph.parts import Part, hold_out
 from tux.graph.topologies import topology_kind, topology_of, topology_of_parts
 from tux.graph.union import Union, two_sides
 from tux.partition import PARTITIONERS
-from tux.partition.beside import MethodOfType
+from tux.partition.method_of_type import MethodOfType
 from tux.program.base_program import BaseProgram, along, first_edge
 
 FAVOURING = ("bicut", "aweto")
@@ -71,7 +71,7 @@ class PartitionedGraph:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
         the partitioner can do that. `whole_end` and `held_out`: see `Edge`; UsageError if the
         partitioner cannot keep the former. `first`: the name of the first edge type, as a
-        `partitioner` may name it (`tux.partition.beside.MethodOfType`).
+        `partitioner` may name it (`tux.partition.method_of_type.MethodOfType`).
         """
         method, named = MethodOfType.parse(partitioner)
         if named:

@@ -19,7 +19,7 @@ from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
-from tux.partition.beside import MethodOfType
+from tux.partition.method_of_type import MethodOfType
 from tux.program.input import Input, Points, Samples
 from tux.program.program import Program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
 from tux.partition import PARTITIONERS
-from tux.partition.beside import MethodOfType
+from tux.partition.method_of_type import MethodOfType
 from tux.program.base_program import first_edge
 from tux.program.program import Program
 

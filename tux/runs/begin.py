@@ -30,7 +30,7 @@ from tux.io.vertices import labels as vertex_labels
 from tux.options.options import File, RunOptions, RunPlan, may_race
 from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
-from tux.partition.beside import MethodOfType, is_open
+from tux.partition.method_of_type import MethodOfType, is_open
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
 from tux.program.base_program import first_edge

@@ -30,7 +30,7 @@ from tux.checkpoint.store import (
 from tux.inputs.origin import cut_folder
 from tux.options.options import MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.options.rules import FILE, TABLES
-from tux.partition.beside import is_open
+from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program

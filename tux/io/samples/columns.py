@@ -32,7 +32,7 @@ from tux.io.samples.labels import (
 )
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.table_facts import TableFacts
-from tux.io.source.precision import CloseNumbers
+from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER
 from tux.io.vertices.columns import INDEX
@@ -254,9 +254,8 @@ class SampleTable:
         self._look_at(place, numbers)
         if COUNTERS.fullmatch(self.names[place]) and len(ids):
             excess = numbers - ids
-            least, most = float(excess.min()), float(excess.max())
-            low, top = self.facts.excess.get(place, (least, most))
-            self.facts.excess[place] = min(low, least), max(top, most)
+            own = {place: NumberRange(float(excess.min()), float(excess.max()))}
+            self.facts.excess.update(join_ranges([self.facts.excess, own]))
         return number, sign * numbers
 
     def _word_entries(self, place: int, words: Words) -> tuple[np.ndarray, np.ndarray]:

@@ -97,15 +97,8 @@ class JoinedFacts:
     @property
     def lossy(self) -> list[int]:
         """The columns of numbers, by place, and `LABELS`, that may lose digits which matter."""
-        known: dict[int, list[tuple[float, float]]] = {}
-        for facts in self.each:
-            for key, pair in facts.extremes.items():
-                known.setdefault(key, []).append(pair)
-        return [
-            key
-            for key, pairs in sorted(known.items())
-            if may_lose_digits(min(least for least, _ in pairs), max(most for _, most in pairs))
-        ]
+        known = join_ranges(facts.extremes for facts in self.each)
+        return [key for key, own in sorted(known.items()) if may_lose_digits(*own)]
 
     def notes(
         self,

@@ -105,17 +105,32 @@ def read_samples(
     kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
     path = input_files(path)
     format = format or detect_format(path)
-    form = how.form or sample_form(path, format)
-    check_samples(path, ends, kinds, form, how)
-    bad = BadRows(path, stop=how.on_bad_row == "stop")
-    field, dtype = next(iter(kinds.items()), ("value", F4))
-    first = lowest_feature(format, how.form)
-    asked = BagSpec(path, *ends, field, dtype, first, None, bad, how.hash_bits)
+    form, asked = plan_reading(path, ends, kinds, format, how)
     if how.labels is not None:
         how = replace(how, apart=read_sample_labels(how.labels))
     rows = _read_rows(asked, form, how, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, how, Places(str(how.labels)), RULES.get(form, ""))
     return samples_of(rows, asked, kinds, how)
+
+
+def plan_reading(
+    path: str,
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    format: Format,
+    how: SampleOptions,
+    share: str | None = None,
+) -> tuple[SampleForm, BagSpec]:
+    """Return the form of the samples of a file, and how it, or a `share` of it, is to be read.
+    Raises UsageError for options that do not go together, DataError for a format without labels.
+    """
+    form = how.form or sample_form(path, format)
+    check_samples(path, ends, kinds, form, how)
+    read = path if share is None else share
+    bad = BadRows(read, stop=how.on_bad_row == "stop")
+    field, dtype = next(iter(kinds.items()), ("value", F4))
+    first = _lowest_feature(format, how.form)
+    return form, BagSpec(read, *ends, field, dtype, first, None, bad, how.hash_bits)
 
 
 def samples_of(
@@ -149,7 +164,7 @@ def sample_form(path: str, format: Format) -> SampleForm:
     return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
 
 
-def lowest_feature(format: Format, form: str | None) -> int:
+def _lowest_feature(format: Format, form: str | None) -> int:
     """Return the lowest number of a feature: 0, as scikit-learn writes libsvm text. But text that
     looks like lda-c and has a 0 is lda-c, which has no labels.
     """

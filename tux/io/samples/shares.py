@@ -31,17 +31,15 @@ from tux.io.samples.parquet import parquet_table
 from tux.io.samples.samples import (
     LINE,
     SPELLED_LABELS,
-    check_samples,
-    lowest_feature,
+    plan_reading,
     rows_without,
-    sample_form,
     spelled_labels,
 )
 from tux.io.samples.table_facts import TableFacts
 from tux.io.samples.tables import text_table
 from tux.io.source.input_files import Files
 from tux.io.source.precision import CloseNumbers, NumberRange, column_ranges, large_columns
-from tux.io.source.text import NUMBER, BadRows, Tell
+from tux.io.source.text import NUMBER, Tell
 
 LABELS = -1
 """Stands for the labels among the places of columns."""
@@ -89,7 +87,7 @@ class SampleFacts(NamedTuple):
     weighs: bool
     weighed: bool
     large: list[tuple[int, str]]
-    extremes: dict[int, tuple[float, float]]
+    extremes: dict[int, NumberRange]
     lines: LineFacts | None = None
     table: TableFacts | None = None
 
@@ -154,12 +152,7 @@ def read_sample_share(
 
     Raises `DataError` for a bad row, and MustReadWhole where an error needs all rows.
     """
-    form = how.form or sample_form(whole, format)
-    check_samples(whole, ends, fields, form, how)
-    bad = BadRows(share, stop=how.on_bad_row == "stop")
-    field, dtype = next(iter(fields.items()), ("value", F4))
-    first = lowest_feature(format, how.form)
-    asked = BagSpec(share, *ends, field, dtype, first, None, bad, how.hash_bits)
+    form, asked = plan_reading(whole, ends, fields, format, how, share)
     if form == "svm":
         return _make_share(asked, how, _read_lines(asked, how, whole, tell))
     read = parquet_table if format is Format.PARQUET else text_table
@@ -170,12 +163,9 @@ def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: 
     """Return whether rows come with weights, as the options say or the beginning of the `whole`.
     Raises UsageError for options that do not go together, and `DataError` if there is no row.
     """
-    form = how.form or sample_form(whole, format)
-    check_samples(whole, ends, {"value": F4}, form, how)
+    form, asked = plan_reading(whole, ends, {"value": F4}, format, how)
     if form != "svm":
         return how.weight is not None
-    first = lowest_feature(format, how.form)
-    asked = BagSpec(whole, *ends, "value", F4, first, None, BadRows(whole, stop=True))
     return begin_lines(asked, "svm").head == WEIGHTED
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tux.io.bags.entries import BagSpec
 from tux.io.bags.hashed import collisions
+from tux.io.source.precision import NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
 
 MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
@@ -28,7 +29,7 @@ class TableFacts(NamedTuple):
     notes: list[str]
     passed: LineCounts
     words: dict[int, bool]
-    excess: dict[int, tuple[float, float]]
+    excess: dict[int, NumberRange]
     missing: dict[int, int]
     collided: int
     numbering: str
@@ -39,13 +40,16 @@ class TableFacts(NamedTuple):
         `before` it.
         """
         words, missing = dict[int, bool](), dict[int, int]()
-        excess: dict[int, tuple[float, float]] = {}
-        for facts, rows in zip(each, before, strict=True):
+        excess = join_ranges(
+            {
+                place: NumberRange(least - rows, most - rows)
+                for place, (least, most) in facts.excess.items()
+            }
+            for facts, rows in zip(each, before, strict=True)
+        )
+        for facts in each:
             for place, all_numbers in facts.words.items():
                 words[place] = words.get(place, True) and all_numbers
-            for place, (least, most) in facts.excess.items():
-                low, top = excess.get(place, (least - rows, most - rows))
-                excess[place] = min(low, least - rows), max(top, most - rows)
             for place, count in facts.missing.items():
                 missing[place] = missing.get(place, 0) + count
         return each[0]._replace(

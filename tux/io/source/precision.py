@@ -87,11 +87,11 @@ class CloseNumbers:
         self.values = np.union1d(self.values, known) if is_close else None
 
     @property
-    def extremes(self) -> tuple[float, float] | None:
-        """The least and the largest number, None if there is none; of numbers that are far apart,
-        two that are.
+    def extremes(self) -> NumberRange | None:
+        """The range of the numbers, None if there is none; of numbers that are far apart, one in
+        which they are.
         """
-        return (self.least, self.most) if self.least <= self.most else None
+        return NumberRange(self.least, self.most) if self.least <= self.most else None
 
     def note(self, name: str) -> str:
         """Return the sentence of `lost_note` about a column of this name, "" if there is none."""

@@ -61,9 +61,8 @@ def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:
     """Return what others must know of values that may lose digits: the ranges of columns, and
     different numbers.
     """
-    ranges = [(column, *pair) for column, pair in share.ranges_of(joined.large).items()]
-    told = np.frombuffer(msgspec.json.encode(ranges), np.uint8)
-    return [told, *(share.different(key) for key in joined.lossy)]
+    ranges = msgspec.json.encode(share.ranges_of(joined.large))
+    return [np.frombuffer(ranges, np.uint8), *(share.different(key) for key in joined.lossy)]
 
 
 def _rows_read(
@@ -116,8 +115,7 @@ def _notes(joined: JoinedFacts, feeds: Sequence[MessageColumns]) -> tuple[str, .
     """
     ranges, different = [], {key: [np.empty(0)] for key in joined.lossy}
     for feed in feeds:
-        told = feed.decode_json(list[tuple[int, float, float]])
-        ranges.append({column: NumberRange(least, most) for column, least, most in told})
+        ranges.append(feed.decode_json(dict[int, NumberRange]))
         for each in different.values():
             each.append(feed.like(np.dtype(np.float64)))
     return joined.notes(ranges, {key: np.concatenate(each) for key, each in different.items()})
