@@ -16,6 +16,7 @@ from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.manifest import read_manifest
+from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
     SourceOfTypes,
     check_types_given,
@@ -216,7 +217,8 @@ def _load_parts(
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
     except DataError as error:
-        if isinstance(program.input, Bags) and reading.columns is None:
+        tables = isinstance(program.input, Bags) and not named_bags(reading)
+        if tables and reading.columns is None:
             advise_text(error, found.format)
         raise
     for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):

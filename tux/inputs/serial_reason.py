@@ -13,9 +13,11 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
+from tux.inputs.bags_in_shares import reason_of_bags
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import groups_file
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.format import BAGS
 from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
@@ -84,17 +86,17 @@ def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     )
 
 
-def read_file_facts(data: Source) -> FileFacts:
-    """Return the facts about files before they are read. Raises the errors of
-    `tux.io.source.input_files.input_files`, and `DataError` for files that cannot be opened.
+def read_file_facts(data: Source, format: Format | None = None) -> FileFacts:
+    """Return the facts about files before they are read; `format`: theirs, if the user has named
+    it. Raises the errors of `tux.io.source.input_files.input_files`, and `DataError` for files that
+    cannot be opened.
     """
     files = list_files(data)
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
             return FileFacts(None, 0)
-    return FileFacts(
-        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
-    )
+    format = format or detect_format(input_files(data))
+    return FileFacts(format, sum(file.size for file in files), share_of(data))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:
@@ -112,8 +114,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
     if asked.recut:
         return "a checkpoint becomes one of other workers by all edges"
     of_samples = isinstance(asked.program.input, Samples)
-    if reading.vocab or reading.stop or (reading.form and not of_samples):
-        return "documents are read whole"
+    if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
+        return why
     if of_samples and asked.dealt:
         return "errors in labels are told by all rows"
     if of_samples and reading.form == "npz":
@@ -162,6 +164,8 @@ def _reason_of_files(program: Program, found: FileFacts) -> str:
     readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
     if isinstance(program.input, Samples):
         readable += (Format.SVM, Format.LDA_C)
+    elif not found.others:
+        readable += tuple(BAGS)
     for each in found.by_type.values():
         if each.format is None:
             return "they can be read only once"

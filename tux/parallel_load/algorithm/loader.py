@@ -63,8 +63,8 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where the edges of all types
     have so many `fields`.
     """
-    of_samples = SAMPLE_ROUNDS if plan.data else 0
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + of_samples
+    early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + early
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
