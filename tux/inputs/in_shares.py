@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import parquet_types
+from tux.arrays.edge_facts import NumberFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, UsageError
@@ -82,12 +83,14 @@ class TypeInput(NamedTuple):
 class LoadedParts:
     """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
     processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again.
+    `numbers`: facts about the fields of edges.
     """
 
     job: Path
     folder: Path
     counted: EdgeTotals
     lost: list[str]
+    numbers: Mapping[str, NumberFacts]
 
 
 @dataclass(frozen=True)
@@ -169,9 +172,9 @@ class ShareLoading:
             self.watch.say(error.what)
             job_folder.remove(own)
             raise
-        counted = totals_of_types(graph)
+        counted = totals_of_types(graph, program.edge.repeats)
         return read_bare_graph(folder, program, graph), LoadedParts(
-            own, folder, counted, losses.why
+            own, folder, counted, losses.why, graph.numbers
         )
 
     def _make_together(

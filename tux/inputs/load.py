@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, MustReadWhole, UsageError
@@ -90,8 +91,20 @@ class Inputs:
 
     def digest(self) -> str:
         """Return a digest of the training edges."""
-        folder = self.loaded.folder if self.loaded else self.folder
+        folder = self._folder
         return read_manifest(folder).digest if folder else self.train.digest()
+
+    def facts(self) -> EdgeFacts:
+        """Return the facts about the training edges."""
+        if not self._folder:
+            return EdgeFacts.of(self.train)
+        known = self.loaded.numbers if self.loaded else {}
+        return EdgeFacts.of(self.train, count_edges(self._folder).edges, known)
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder in which the parts are already."""
+        return self.loaded.folder if self.loaded else self.folder
 
 
 def load(

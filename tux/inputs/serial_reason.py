@@ -32,10 +32,6 @@ repeat others.
 """
 
 
-BY_CLASSES = (Input.specialise, Samples.specialise)
-"""The methods that look at no edges, but perhaps at the names of the classes."""
-
-
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
     as its user names it. `recut`: it goes on from a checkpoint of other workers. `dealt`: each
@@ -133,7 +129,6 @@ def _reason_of_program(asked: LoadRequest) -> str:
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
     looks = {
-        "specialise": given.specialise not in BY_CLASSES,
         "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
         "topology": given.topology is not Input.topology,
     }

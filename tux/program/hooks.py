@@ -24,7 +24,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "topology": ("program",),
         "extra_tables": ("program", "topology"),
         "hold_out": ("program", "edges"),
-        "specialise": ("program", "edges"),
+        "specialise": ("program", "facts"),
     },
     "Samples": {"numeric": ("program",), "multiclass": ("program",)},
     "Report": {

@@ -77,9 +77,8 @@ def load_for(
         raise UsageError(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
-    special = call_hook(
-        program.input, "specialise", fit_parameters(program, inputs.train), inputs.train
-    )
+    fitted = fit_parameters(program, inputs.train)
+    special = call_hook(program.input, "specialise", fitted, inputs.facts())
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     if special.predict() is not None:
