@@ -39,9 +39,10 @@ class Corpus(Bags):
         """
         if counts := facts.number("count"):
             if counts.least < 0:
+                ends = zip(facts.ends, facts.ids_of_ends(counts), strict=True)
                 raise DataError(
                     f"a count is {counts.least}",
-                    where=", ".join(facts.name_ends(counts)),
+                    where=", ".join(map(" ".join, ends)),
                     do="Correct it: a count is 0 or more.",
                 )
             if not counts.total:

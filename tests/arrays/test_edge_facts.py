@@ -13,7 +13,7 @@ def test_the_least_number_is_the_first_of_them():
     facts = EdgeFacts.of(EDGES)
     found = facts.number("n")
     assert len(facts) == 3 and (found.least, found.row, found.total) == (-2, 1, 0)
-    assert facts.name_ends(found) == ["user a", "item 8"]
+    assert facts.ids_of_ends(found) == ("a", "8")
     assert facts.number("m") is None
 
 

@@ -115,10 +115,11 @@ class EdgeFacts:
         found.add(edges.fields[name])
         return found.facts(edges.src.item, edges.dst.item)
 
-    def name_ends(self, found: NumberFacts) -> list[str]:
-        """Return both ends of the edge that `number` has found, each as its type and its id."""
+    def ids_of_ends(self, found: NumberFacts) -> tuple[str, str]:
+        """Return the ids of both ends of the edge that `number` has found."""
         ends = zip(self.ends, (found.src, found.dst), strict=True)
-        return [f"{end} {self.ids[end].decode(np.array([at]))[0]}" for end, at in ends]
+        src, dst = (str(self.ids[end].decode(np.array([at]))[0]) for end, at in ends)
+        return src, dst
 
 
 def join_numbers(

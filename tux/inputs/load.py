@@ -143,11 +143,7 @@ def load(
             held_out = add_vertex_data(
                 _read_source(_files(test), program, train, reading, warn), train, program
             )
-    if (
-        folder
-        and test is None
-        and call_hook(program.input, "hold_out", program, train)[1] is not None
-    ):
+    if folder and test is None and call_hook(program.input, "hold_out", program):
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",

@@ -18,7 +18,6 @@ from tux.program.types import Edge
 
 if TYPE_CHECKING:
     from tux.arrays.edge_facts import EdgeFacts
-    from tux.arrays.edges import EdgeData
     from tux.graph.topology import Topology
 
 
@@ -67,11 +66,13 @@ class Input:
         """
         return {}
 
-    def hold_out(self, program: AnyProgram, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
-        """Split the edges into those to train on and those to judge by, where no file of the latter
-        is named.
+    def hold_out(self, program: AnyProgram) -> float:
+        """Return the share of the joined pairs of vertices, of one type, whose edges are held out
+        to judge by, where no file of such edges is named: from 0 to below 1.
+
+        Pairs are drawn at random; every vertex keeps an edge.
         """
-        return edges, None
+        return 0.0
 
     def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
         """Return the program to run in place of this one on edges of which these `facts` are known:

@@ -11,7 +11,9 @@ import numpy as np
 from tux.arrays.edge_facts import LeastNumber, NumberFacts
 from tux.graph.parts import Part
 from tux.graph.store import edges_prefix, part_arrays
+from tux.graph.topology import WEIGHT
 from tux.parallel_load.algorithm.assembling import assemble_parts
+from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
@@ -71,15 +73,17 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     have so many `fields`.
     """
     of_samples = SAMPLE_ROUNDS if plan.data else 0
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + of_samples
+    more = turns_of(plan) + topology_rounds(plan) + of_samples
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
     """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
     that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
     parts share, ``ids.TYPE.GROUP`` (see `LoadingPlan.groups_of`), ``order.TYPE``, ``home.TYPE``,
-    ``number.TYPE``, ``data.TYPE.FIELD`` and ``degrees.SIDE``; and its rows, ``src`` and ``dst`` by
-    index and ``fields.NAME``. Names of arrays of other edge types begin as `edges_prefix` says.
+    ``number.TYPE``, ``data.TYPE.FIELD``, ``degrees.SIDE`` and ``topology.NAME``; and its rows,
+    ``src`` and ``dst`` by index and ``fields.NAME``. Names of arrays of other edge types begin as
+    `edges_prefix` says.
 
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """
@@ -97,6 +101,8 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         repeated: list[int] | None = None if plan.partitioner == "pds" else []
         loaded.edges[name] = LoadedEdges([], repeated, len(vertices.codes[name][0]))
     loaded.edges[""].numbers = _number_facts(plan, vertices, least)
+    if plan.topology:
+        yield from share_topology(plan, me, vertices, keep, weighted=WEIGHT in fields[""])
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
