@@ -10,6 +10,7 @@ from support.programs.typed_programs import SocialShop
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
@@ -63,8 +64,8 @@ class Documents(Program):
 
 
 class Holding(Graph):
-    def hold_out(self, program, edges):
-        return edges, None
+    def hold_out(self, program):
+        return 0.1
 
 
 class HoldsOut(RankedPages):
@@ -91,6 +92,9 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Forward, "auto"),
         make_question(Forward, "source"),
         make_question(Documents),
+        make_question(LDA),
+        make_question(DeepWalk),
+        make_question(Walks, "random"),
         make_question(HoldsOut, has_test=True),
         make_question(SocialShop, "dbh"),
         make_question(TaggedPages, "auto"),
@@ -139,9 +143,7 @@ def test_documents_in_shares(reading, format):
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
         (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
         (make_question(grouped_clicks), "groups are those of all features"),
-        (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
-        (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
-        (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
+        (make_question(HoldsOut), "links are held out of all edges"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import parquet_types
+from tux.arrays.edge_facts import EdgeFacts, NumberFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, UsageError
@@ -22,6 +23,7 @@ from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
 from tux.graph.partitioned import choose_method, whole_types
+from tux.graph.topologies import check_weights, topology_kind
 from tux.inputs.bags_in_shares import are_bags, bags_asked, format_to_cut, named_format
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
@@ -85,12 +87,14 @@ class TypeInput(NamedTuple):
 class LoadedParts:
     """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
     processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again.
+    `numbers`: facts about the fields of edges.
     """
 
     job: Path
     folder: Path
     counted: EdgeTotals
     lost: list[str]
+    numbers: Mapping[str, NumberFacts]
 
 
 @dataclass(frozen=True)
@@ -175,10 +179,11 @@ class ShareLoading:
             self.watch.say(error.what)
             job_folder.remove(own)
             raise
-        counted = totals_of_types(graph)
-        return read_bare_graph(folder, program, graph), LoadedParts(
-            own, folder, counted, losses.why
-        )
+        train = read_bare_graph(folder, program, graph)
+        counted = totals_of_types(graph, program.edge.repeats)
+        if plan.topology:
+            check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
+        return train, LoadedParts(own, folder, counted, losses.why, graph.numbers)
 
     def _make_together(
         self,
@@ -251,7 +256,8 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
-    return LoadingPlan(ends, *given, others, whole[0] if whole else "", data)
+    kept = whole[0] if whole else ""
+    return LoadingPlan(ends, *given, others, kept, data, topology_kind(program))
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:

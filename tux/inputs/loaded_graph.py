@@ -31,11 +31,14 @@ from tux.program.base_program import other_types
 from tux.program.program import Program
 
 
-def totals_of_types(graph: LoadedGraph) -> EdgeTotals:
-    """Return the numbers of edges of each type that loaders have read."""
+def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
+    """Return the numbers of edges of each type that loaders have read; the column `repeats` says
+    how often each edge of the first type is there.
+    """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    return totals.pop("")._replace(others=totals)
+    often = graph.numbers.get(repeats)
+    return totals.pop("")._replace(others=totals, repeated=often.total if often else None)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:

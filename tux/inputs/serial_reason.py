@@ -22,8 +22,9 @@ from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
-from tux.program.input import Input, Points, Samples
+from tux.program.input import Points, Samples
 from tux.program.program import Program
+from tux.program.returns import call_hook
 
 SMALL = 32 << 20
 """Bytes of input below which loaders would take longer to start than one process to load."""
@@ -32,10 +33,6 @@ UNCOUNTED = ("pds",)
 """Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
 repeat others.
 """
-
-
-BY_CLASSES = (Input.specialise, Samples.specialise)
-"""The methods that look at no edges, but perhaps at the names of the classes."""
 
 
 class LoadRequest(NamedTuple):
@@ -134,14 +131,8 @@ def _reason_of_program(asked: LoadRequest) -> str:
         return f"{given.__name__} are read whole"
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    looks = {
-        "specialise": given.specialise not in BY_CLASSES,
-        "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
-        "topology": given.topology is not Input.topology,
-    }
-    for method, overridden in looks.items():
-        if overridden:
-            return f"{given.__name__}.{method} may look at all edges"
+    if call_hook(program.input, "hold_out", program) and not asked.has_test:
+        return "links are held out of all edges"
     if named := MethodOfType.parse(asked.partitioner).edges:
         return f"edges are placed beside all those of {named}"
     name = known_partitioner(program, asked.partitioner)
