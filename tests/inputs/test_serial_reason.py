@@ -10,6 +10,7 @@ from support.programs.typed_programs import SocialShop
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
@@ -63,8 +64,8 @@ class Documents(Program):
 
 
 class Holding(Graph):
-    def hold_out(self, program, edges):
-        return edges, None
+    def hold_out(self, program):
+        return 0.1
 
 
 class HoldsOut(RankedPages):
@@ -91,6 +92,9 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Forward, "auto"),
         make_question(Forward, "source"),
         make_question(Documents),
+        make_question(LDA),
+        make_question(DeepWalk),
+        make_question(Walks, "random"),
         make_question(HoldsOut, has_test=True),
         make_question(SocialShop, "dbh"),
         make_question(TaggedPages, "auto"),
@@ -111,13 +115,23 @@ def test_samples_in_shares(program, format):
     assert serial_reason(run) == serial_reason(run, FileFacts(format, SMALL)) == ""
 
 
+@pytest.mark.parametrize("format", [Format.SVM, Format.LDA_C, Format.DOCWORD, Format.TEXT])
+@pytest.mark.parametrize("reading", [RunOptions(), RunOptions(form="text", vocab="v.txt")])
+def test_documents_in_shares(reading, format):
+    run = make_question(Documents, "auto", reading=reading)
+    assert serial_reason(run) == serial_reason(run, FileFacts(format, SMALL)) == ""
+
+
 @pytest.mark.parametrize(
     ("run", "why"),
     [
         (make_question(workers=1), "there is one worker"),
         (make_question(recut=True), "a checkpoint becomes one of other workers by all edges"),
-        (make_question(Documents, reading=RunOptions(form="text")), "documents are read whole"),
-        (make_question(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),
+        (
+            make_question(Documents, reading=RunOptions(form="text"), dealt=True),
+            "documents are read whole",
+        ),
+        (make_question(reading=RunOptions(stop="stop.txt")), "documents are read whole"),
         (
             make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
             "tables of vertices are joined with all edges",
@@ -129,9 +143,7 @@ def test_samples_in_shares(program, format):
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
         (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
         (make_question(grouped_clicks), "groups are those of all features"),
-        (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
-        (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
-        (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
+        (make_question(HoldsOut), "links are held out of all edges"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
@@ -150,7 +162,11 @@ def test_whole_whatever_the_files_are(run, why):
     [
         (FileFacts(None, 0), "they can be read only once"),
         (FileFacts(Format.METIS, SMALL), "a metis file is read whole"),
-        (FileFacts(Format.DOCWORD, SMALL), "a docword file is read whole"),
+        (FileFacts(Format.NPZ, SMALL), "a npz file is read whole"),
+        (
+            FileFacts(Format.DOCWORD, SMALL, others={"on": TEXT}),
+            "a docword file is read whole",
+        ),
         (FileFacts(Format.TEXT, SMALL - 1), "they are small"),
         (FileFacts(Format.TEXT, SMALL, others={"on": FileFacts(None, 0)}), "be read only once"),
         (
@@ -182,6 +198,7 @@ def test_what_is_known_of_files(tmp_path):
     (folder / "c.csv").write_text("1,2,34\n")
     assert read_file_facts(folder) == FileFacts(Format.TEXT, 13)
     assert read_file_facts([folder / "a.csv", folder / "c.csv"]) == FileFacts(Format.TEXT, 13)
+    assert read_file_facts(folder, Format.SVM) == FileFacts(Format.SVM, 13)
     write_parquet(tmp_path / "edges.parquet", {"a": np.arange(3), "b": np.arange(3)})
     assert read_file_facts(tmp_path / "edges.parquet").format is Format.PARQUET
     os.mkfifo(tmp_path / "pipe")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import parquet_types
+from tux.arrays.edge_facts import EdgeFacts, NumberFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, UsageError
@@ -22,6 +23,8 @@ from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
 from tux.graph.partitioned import choose_method, whole_types
+from tux.graph.topologies import check_weights, topology_kind
+from tux.inputs.bags_in_shares import are_bags, bags_asked, format_to_cut, named_format
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
 from tux.inputs.machine_share import MachineShare, share_of
@@ -55,6 +58,7 @@ from tux.options import options
 from tux.options.options import Reading
 from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.parallel_load.process.bag_rounds import BAG_ROUNDS, BagsAsked
 from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, SamplesAsked
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
@@ -68,7 +72,7 @@ from tux.program.program import Program
 class TypeInput(NamedTuple):
     """The input of one edge type that loaders read: its files, which are of one format, and of its
     columns the `fields`, by dtype, and those that are named. `samples`: of labelled samples, how
-    they are read.
+    they are read; `bags`: of bags of columns.
     """
 
     data: Source
@@ -76,18 +80,21 @@ class TypeInput(NamedTuple):
     columns: str | None
     format: Format
     samples: SamplesAsked | None = None
+    bags: BagsAsked | None = None
 
 
 @dataclass(frozen=True)
 class LoadedParts:
     """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
     processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again.
+    `numbers`: facts about the fields of edges.
     """
 
     job: Path
     folder: Path
     counted: EdgeTotals
     lost: list[str]
+    numbers: Mapping[str, NumberFacts]
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ class ShareLoading:
         for name, share in dealt.items():
             share.check(plan.options.place, name)
         why = serial_reason(asked)
-        found = None if why else facts_of_types(given)
+        found = None if why else facts_of_types(given, named_format(program, plan.options))
         if found is None or (why := serial_reason(asked, found)):
             for name, share in dealt.items():
                 raise UsageError(
@@ -155,6 +162,9 @@ class ShareLoading:
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
             inputs[""] = input_of_samples(inputs[""], program, run.options)
+        elif are_bags(program, inputs[""].format, run.options):
+            inputs[""] = input_of_bags(inputs[""], program.edge.ends, run.options)
+            plan = replace(plan, early=BAG_ROUNDS)
         bad, threads = run.options.on_bad_row, run.threads
         job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
@@ -169,10 +179,11 @@ class ShareLoading:
             self.watch.say(error.what)
             job_folder.remove(own)
             raise
-        counted = totals_of_types(graph)
-        return read_bare_graph(folder, program, graph), LoadedParts(
-            own, folder, counted, losses.why
-        )
+        train = read_bare_graph(folder, program, graph)
+        counted = totals_of_types(graph, program.edge.repeats)
+        if plan.topology:
+            check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
+        return train, LoadedParts(own, folder, counted, losses.why, graph.numbers)
 
     def _make_together(
         self,
@@ -245,7 +256,8 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
-    return LoadingPlan(ends, *given, others, whole[0] if whole else "", data)
+    kept = whole[0] if whole else ""
+    return LoadingPlan(ends, *given, others, kept, data, topology_kind(program))
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:
@@ -277,11 +289,19 @@ def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
     return given._replace(samples=asked, format=format)
 
 
-def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:
-    """Return the facts about the files of each edge type. Raises the errors of
-    `tux.inputs.serial_reason.read_file_facts`.
+def input_of_bags(given: TypeInput, ends: tuple[str, str], reading: Reading) -> TypeInput:
+    """Return an input as one of bags. Raises the errors of `bags_asked`."""
+    asked = bags_asked(given.data, ends, given.fields, given.format, reading)
+    return given._replace(bags=asked, format=format_to_cut(asked.form))
+
+
+def facts_of_types(sources: Mapping[str, Source], format: Format | None = None) -> FileFacts:
+    """Return the facts about the files of each edge type; `format`: of the first, if the user has
+    named it. Raises the errors of `tux.inputs.serial_reason.read_file_facts`.
     """
-    found = {name: read_file_facts(source) for name, source in sources.items()}
+    found = {
+        name: read_file_facts(source, None if name else format) for name, source in sources.items()
+    }
     return found.pop("")._replace(others=found)
 
 
@@ -321,7 +341,9 @@ def loading_job(
         pieces = [read_by.get(number, []) for number in range(plan.loaders)]
         source = input_files(own.data)
         told = str(source), dict(own.fields), own.columns, own.format.value
-        edges[name] = EdgesInput(*told, pieces, [*pieces_of(source)], own.samples)
+        edges[name] = EdgesInput(
+            *told, pieces, [*pieces_of(source)], samples=own.samples, bags=own.bags
+        )
     size = 0
     if all(map(_is_plain_text, edges.values())):
         size = sum(file.size for own in inputs.values() for file in list_files(own.data))

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.manifest import read_manifest
+from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
     SourceOfTypes,
     check_types_given,
@@ -90,8 +92,20 @@ class Inputs:
 
     def digest(self) -> str:
         """Return a digest of the training edges."""
-        folder = self.loaded.folder if self.loaded else self.folder
+        folder = self._folder
         return read_manifest(folder).digest if folder else self.train.digest()
+
+    def facts(self) -> EdgeFacts:
+        """Return the facts about the training edges."""
+        if not self._folder:
+            return EdgeFacts.of(self.train)
+        known = self.loaded.numbers if self.loaded else {}
+        return EdgeFacts.of(self.train, count_edges(self._folder).edges, known)
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder in which the parts are already."""
+        return self.loaded.folder if self.loaded else self.folder
 
 
 def load(
@@ -130,11 +144,7 @@ def load(
             held_out = add_vertex_data(
                 _read_source(_files(test), program, train, reading, warn), train, program
             )
-    if (
-        folder
-        and test is None
-        and call_hook(program.input, "hold_out", program, train)[1] is not None
-    ):
+    if folder and test is None and call_hook(program.input, "hold_out", program):
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
@@ -216,7 +226,8 @@ def _load_parts(
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
     except DataError as error:
-        if isinstance(program.input, Bags) and reading.columns is None:
+        tables = isinstance(program.input, Bags) and not named_bags(reading)
+        if tables and reading.columns is None:
             advise_text(error, found.format)
         raise
     for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):

@@ -28,15 +28,17 @@ from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
 from tux.program.base_program import other_types
-from tux.program.input import Samples
 from tux.program.program import Program
 
 
-def totals_of_types(graph: LoadedGraph) -> EdgeTotals:
-    """Return the numbers of edges of each type that loaders have read."""
+def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
+    """Return the numbers of edges of each type that loaders have read; the column `repeats` says
+    how often each edge of the first type is there.
+    """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    return totals.pop("")._replace(others=totals)
+    often = graph.numbers.get(repeats)
+    return totals.pop("")._replace(others=totals, repeated=often.total if often else None)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
@@ -47,7 +49,7 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     odd = {}
-    if not isinstance(program.input, Samples):  # their ids are numbers of rows, and of columns
+    if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words
         own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])

@@ -13,15 +13,18 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
+from tux.inputs.bags_in_shares import reason_of_bags
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import groups_file
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.format import BAGS
 from tux.io.source.input_files import Source, input_files, list_files
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
-from tux.program.input import Input, Points, Samples
+from tux.program.input import Points, Samples
 from tux.program.program import Program
+from tux.program.returns import call_hook
 
 SMALL = 32 << 20
 """Bytes of input below which loaders would take longer to start than one process to load."""
@@ -30,10 +33,6 @@ UNCOUNTED = ("pds",)
 """Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
 repeat others.
 """
-
-
-BY_CLASSES = (Input.specialise, Samples.specialise)
-"""The methods that look at no edges, but perhaps at the names of the classes."""
 
 
 class LoadRequest(NamedTuple):
@@ -84,17 +83,17 @@ def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     )
 
 
-def read_file_facts(data: Source) -> FileFacts:
-    """Return the facts about files before they are read. Raises the errors of
-    `tux.io.source.input_files.input_files`, and `DataError` for files that cannot be opened.
+def read_file_facts(data: Source, format: Format | None = None) -> FileFacts:
+    """Return the facts about files before they are read; `format`: theirs, if the user has named
+    it. Raises the errors of `tux.io.source.input_files.input_files`, and `DataError` for files that
+    cannot be opened.
     """
     files = list_files(data)
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
             return FileFacts(None, 0)
-    return FileFacts(
-        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
-    )
+    format = format or detect_format(input_files(data))
+    return FileFacts(format, sum(file.size for file in files), share_of(data))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:
@@ -112,8 +111,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
     if asked.recut:
         return "a checkpoint becomes one of other workers by all edges"
     of_samples = isinstance(asked.program.input, Samples)
-    if reading.vocab or reading.stop or (reading.form and not of_samples):
-        return "documents are read whole"
+    if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
+        return why
     if of_samples and asked.dealt:
         return "errors in labels are told by all rows"
     if of_samples and reading.form == "npz":
@@ -132,14 +131,8 @@ def _reason_of_program(asked: LoadRequest) -> str:
         return f"{given.__name__} are read whole"
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    looks = {
-        "specialise": given.specialise not in BY_CLASSES,
-        "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
-        "topology": given.topology is not Input.topology,
-    }
-    for method, overridden in looks.items():
-        if overridden:
-            return f"{given.__name__}.{method} may look at all edges"
+    if call_hook(program.input, "hold_out", program) and not asked.has_test:
+        return "links are held out of all edges"
     if named := MethodOfType.parse(asked.partitioner).edges:
         return f"edges are placed beside all those of {named}"
     name = known_partitioner(program, asked.partitioner)
@@ -162,6 +155,8 @@ def _reason_of_files(program: Program, found: FileFacts) -> str:
     readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
     if isinstance(program.input, Samples):
         readable += (Format.SVM, Format.LDA_C)
+    elif not found.others:
+        readable += tuple(BAGS)
     for each in found.by_type.values():
         if each.format is None:
             return "they can be read only once"

@@ -17,6 +17,7 @@ from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.links import check_links, split_links
 from tux.graph.local import LocalGraph
 from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
@@ -70,16 +71,13 @@ def load_for(
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
     if inputs.test is None and not inputs.folder:
-        train, held_out = call_hook(program.input, "hold_out", program, inputs.train)
-        if held_out is not None:
-            inputs = replace(inputs, train=train, test=held_out)
+        inputs = _hold_out(program, inputs)
     if options.judge_top and inputs.test is None:
         raise UsageError(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
-    special = call_hook(
-        program.input, "specialise", fit_parameters(program, inputs.train), inputs.train
-    )
+    fitted = fit_parameters(program, inputs.train)
+    special = call_hook(program.input, "specialise", fitted, inputs.facts())
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     if special.predict() is not None:
@@ -88,6 +86,16 @@ def load_for(
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")
     return inputs, special
+
+
+def _hold_out(program: Program, inputs: Inputs) -> Inputs:
+    """Return the inputs without the links that the program holds out, which are to judge by."""
+    share = call_hook(program.input, "hold_out", program)
+    if not share:
+        return inputs
+    check_links(type(program).__name__, program.edge.ends)
+    train, held_out = split_links(inputs.train, share)
+    return replace(inputs, train=train, test=held_out)
 
 
 def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -38,7 +39,9 @@ from tux.io.source.table_lines import LineCounts, several_lines
 from tux.io.source.text import BadRows, Tell, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
-LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart
+# formats whose lines can be read apart
+LINES = (Format.TEXT, Format.SVM, Format.LDA_C, Format.DOCWORD)
+HEAD = 3  # lines at the beginning of a docword file that stay together
 
 
 class Cut(NamedTuple):
@@ -99,6 +102,8 @@ def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int
     format = detect_format(input_files(data)) if format is None else format
     if format is Format.PARQUET:
         return _near_group
+    if format is Format.DOCWORD:
+        return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD))
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
     return _near_line if apart else _near_file
 
@@ -148,13 +153,13 @@ def _near_group(file: InputFile, at: int) -> int | None:
     return None if place == len(groups) else place
 
 
-def _near_line(file: InputFile, at: int) -> int | None:
-    """Return the next end of a line, but none before that of the first row, which may be a
-    header.
+def _near_line(file: InputFile, at: int, first: Callable[[str], int] | None = None) -> int | None:
+    """Return the next end of a line, but none before the end ``first(path)`` of a header; without
+    it, of the first row, which may be one.
     """
     if is_packed(head_of(file.path, 8)):
         return _near_file(file, at)
-    end = max(_line_end(file.path, at - 1), _first_row_end(file.path))
+    end = max(_line_end(file.path, at - 1), (first or _first_row_end)(file.path))
     return None if end >= file.size else end
 
 
@@ -170,13 +175,19 @@ def _line_end(path: str, begin: int) -> int:
 
 def _first_row_end(path: str) -> int:
     """Return the end of the first row of a file of text; the end of the file if there is none."""
-    lines = end = 0  # counted, as the text of a file is without its byte order marks
+    lines = 0  # counted, as the text of a file is without its byte order marks
     for block in line_blocks(FilePiece(path), STEP):
         rows = rows_of(block, 1)
         lines += block.count(b"\n", 0, rows[0].end if rows else None)
         if rows:
             break
-    for _ in range(lines):
+    return _end_of_lines(path, lines)
+
+
+def _end_of_lines(path: str, count: int) -> int:
+    """Return the end of the first lines of a file of text; that of the file if it has fewer."""
+    end = 0
+    for _ in range(count):
         end = _line_end(path, end)
     return end
 

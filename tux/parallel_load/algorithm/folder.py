@@ -13,6 +13,7 @@ from tux.arrays.arrow import ROWS, parquet_writer
 from tux.arrays.npy import write_pieces
 from tux.graph.manifest import EdgeEntry, TypeEntry, write_manifest
 from tux.graph.store import edges_prefix
+from tux.graph.topology import ARRAYS
 from tux.parallel_load.algorithm.kept import Kept, join_ranges, kept_ids
 from tux.parallel_load.algorithm.loader import LoadSummary, count_edges
 from tux.parallel_load.algorithm.plan import LoadingPlan
@@ -41,6 +42,10 @@ def join(
         for side in (0, 1):
             degrees = f"{edges_prefix(name)}degrees.{side}"
             write_pieces(folder / f"{degrees}.npy", join_ranges(kept, degrees))
+    topology = ARRAYS if plan.topology else ()
+    for array in topology:
+        row = join_ranges(kept, f"topology.{array}")
+        write_pieces(folder / f"topology.{array}.npy", row)
     write_manifest(
         folder,
         parts=plan.parts,
@@ -51,6 +56,7 @@ def join(
         digest=digest,
         partitioner=plan.partitioner,
         seed=plan.seed,
+        topology=[*topology],
         classes=[*loaded[0].classes],
         numbered=loaded[0].numbered,
         others=[

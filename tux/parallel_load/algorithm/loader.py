@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+import numpy as np
+
+from tux.arrays.edge_facts import LeastNumber, NumberFacts
 from tux.graph.parts import Part
 from tux.graph.store import edges_prefix, part_arrays
+from tux.graph.topology import WEIGHT
 from tux.parallel_load.algorithm.assembling import assemble_parts
-from tux.parallel_load.algorithm.numbering import number_vertices
+from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
+from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
 from tux.parallel_load.algorithm.repeated import count_repeated
@@ -36,10 +42,13 @@ class LoadedType:
 class LoadedEdges:
     """The result of a loader about one edge type: of each part that it hosts, the edges, and those
     of them that repeat an earlier one's ends; None where such edges may be in several parts.
+    `rows`: of its share, and of the first type facts about the `numbers` of its fields.
     """
 
     counts: list[int] = field(default_factory=list)
     repeated: list[int] | None = field(default_factory=list)
+    rows: int = 0
+    numbers: dict[str, NumberFacts] = field(default_factory=dict)
 
 
 @dataclass
@@ -63,28 +72,37 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where the edges of all types
     have so many `fields`.
     """
-    of_samples = SAMPLE_ROUNDS if plan.data else 0
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + of_samples
+    early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
+    more = turns_of(plan) + topology_rounds(plan) + early
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
     """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
     that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
     parts share, ``ids.TYPE.GROUP`` (see `LoadingPlan.groups_of`), ``order.TYPE``, ``home.TYPE``,
-    ``number.TYPE``, ``data.TYPE.FIELD`` and ``degrees.SIDE``; and its rows, ``src`` and ``dst`` by
-    index and ``fields.NAME``. Names of arrays of other edge types begin as `edges_prefix` says.
+    ``number.TYPE``, ``data.TYPE.FIELD``, ``degrees.SIDE`` and ``topology.NAME``; and its rows,
+    ``src`` and ``dst`` by index and ``fields.NAME``. Names of arrays of other edge types begin as
+    `edges_prefix` says.
 
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """
     plan.check()
     fields = {name: list(rows.fields) for name, rows in share.by_type.items()}
+    least = {own: LeastNumber() for own in fields[""]}
     for name, rows in share.by_type.items():
         for own, row in rows.fields.items():  # first, as ids take more memory while numbered
-            keep(f"{edges_prefix(name)}fields.{own}", row)
+            keep(f"{edges_prefix(name)}fields.{own}", row if name else least[own].watch(row))
         rows.fields = {}
     keep_data(share, keep)
     loaded = LoadSummary(classes=share.classes, numbered=share.numbered)
     vertices = yield from number_vertices(plan, me, share, keep)
+    for name in plan.by_type:
+        repeated: list[int] | None = None if plan.partitioner == "pds" else []
+        loaded.edges[name] = LoadedEdges([], repeated, len(vertices.codes[name][0]))
+    loaded.edges[""].numbers = _number_facts(plan, vertices, least)
+    if plan.topology:
+        yield from share_topology(plan, me, vertices, keep, weighted=WEIGHT in fields[""])
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
@@ -94,8 +112,6 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         # without a part here, the flag is told by the loaders that host one
         cut = any(each.cut for each in here)
         loaded.types[name] = LoadedType(sizes[name].count, cut, [each.n_train for each in here])
-    for name in plan.by_type:
-        loaded.edges[name] = LoadedEdges([], None if plan.partitioner == "pds" else [])
     for p in plan.hosted_parts(me):
         part = parts.pop(0)
         for name in plan.by_type:
@@ -103,6 +119,23 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
+
+
+def _number_facts(
+    plan: LoadingPlan, share: NumberedShare, least: Mapping[str, LeastNumber]
+) -> dict[str, NumberFacts]:
+    """Return the facts about the fields of a share's first edge type, whose `least` numbers are
+    known.
+    """
+    ends = zip(plan.ends, share.codes[""], strict=True)
+    src, dst = (partial(_index_of, share.types[kind].index, codes) for kind, codes in ends)
+    found = {name: each.facts(src, dst) for name, each in least.items()}
+    return {name: each for name, each in found.items() if each}
+
+
+def _index_of(index: np.ndarray, codes: np.ndarray, row: int) -> int:
+    """Return the index of the vertex at an end of the edge of a row."""
+    return int(index[codes[row]])
 
 
 def keep_data(share: InputShare, keep: ArrayKeeper) -> None:

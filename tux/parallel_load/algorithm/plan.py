@@ -49,7 +49,9 @@ class LoadingPlan:
     `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
     `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto". `others`: the ends
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
-    vertices that come with the edges, by vertex type.
+    vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
+    neighbour lists of the edges of the first type are to be made. `early`: the rounds before all
+    others in which loaders of bags tell what they have read.
     """
 
     ends: tuple[str, str]
@@ -62,6 +64,8 @@ class LoadingPlan:
     others: dict[str, tuple[str, str]] = field(default_factory=dict)
     whole: str = ""
     data: dict[str, list[str]] = field(default_factory=dict)
+    topology: str = ""
+    early: int = 0
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:

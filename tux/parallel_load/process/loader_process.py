@@ -28,6 +28,7 @@ from tux.base.processes import watch_parent
 from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
+from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
 from tux.io.samples.options import SampleForm, SampleOptions
@@ -46,6 +47,7 @@ from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
+from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
 from tux.parallel_load.process.sample_rounds import exchange_samples
 
@@ -77,7 +79,8 @@ class EdgesInput(msgspec.Struct):
     """The input of one edge type, and the columns to read of it: the `fields` of its edges, by name
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
-    the pieces of all of it. `samples`: the edges are those of labelled samples.
+    the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
+    columns.
     """
 
     data: str
@@ -87,6 +90,7 @@ class EdgesInput(msgspec.Struct):
     pieces: list[list[FilePiece]] = []
     whole: list[FilePiece] = []
     samples: SamplesAsked | None = None
+    bags: BagsAsked | None = None
 
 
 class LoadingJob(msgspec.Struct):
@@ -156,13 +160,13 @@ class AllLoaderResults(msgspec.Struct):
 
 
 class LoaderRows(NamedTuple):
-    """A share as it was read, and the facts about the rows of each edge type in it. `samples`: what
+    """A share as it was read, and the facts about the rows of each edge type in it. `early`: what
     was read instead where the loaders must tell each other of it first.
     """
 
     share: InputShare
     read: dict[str, RowsRead]
-    samples: SampleShare | None = None
+    early: SampleShare | BagShare | None = None
 
 
 Read = Callable[[LoadingJob, int, Tell], LoaderRows]
@@ -327,42 +331,42 @@ def _rows_of(found: ShareRows, own: EdgesInput) -> tuple[InputShare, RowsRead]:
 
 
 def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
-    """Return the rows of a share as edges: those of samples become edges when all loaders know
-    those of the others.
+    """Return the rows of a share as edges: those of samples and bags become edges when all loaders
+    know those of the others.
     """
-    if rows.samples is None:
+    if rows.early is None:
         return rows
-    fields = job.fields[""]
-    share, read = yield from exchange_samples(job.plan, number, rows.samples, list(fields))
-    asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
-    if asked and not asked.plain_weights and kept and not read.weighed:
-        raise read_whole(rows.samples.asked, "all weights are 1")
+    fields = list(job.fields[""])
+    if isinstance(rows.early, BagShare):
+        share, read = yield from exchange_bags(job.plan, number, rows.early, fields)
+    else:
+        share, read = yield from exchange_samples(job.plan, number, rows.early, fields)
+        asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
+        if asked and not asked.plain_weights and kept and not read.weighed:
+            raise read_whole(rows.early.asked, "all weights are 1")
     about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
     about.rows = read.rows
     return LoaderRows(share, {"": about})
 
 
-def _read_samples(job: LoadingJob, number: int, asked: SamplesAsked, tell: Tell) -> LoaderRows:
-    """Read the share of a loader where the input is labelled samples."""
+def _read_early(job: LoadingJob, number: int, tell: Tell) -> SampleShare | BagShare | None:
+    """Read the share of a loader where the input is labelled samples or bags; else return None."""
     own = job.edges[""]
-    share = Files.of(own.data, own.pieces[number])
-    whole = Files.of(own.data, own.whole)
-    samples = read_sample_share(
-        share,
-        whole,
-        job.plan.ends,
-        {name: np.dtype(dtype) for name, dtype in own.fields.items()},
-        asked.options(job.on_bad_row),
-        Format(own.format),
-        tell,
-    )
-    return LoaderRows(_no_rows(own), {}, samples)
+    share, whole = Files.of(own.data, own.pieces[number]), Files.of(own.data, own.whole)
+    kinds = {name: np.dtype(dtype) for name, dtype in own.fields.items()}
+    if own.samples:
+        how, format = own.samples.options(job.on_bad_row), Format(own.format)
+        return read_sample_share(share, whole, job.plan.ends, kinds, how, format, tell)
+    if own.bags:
+        options = own.bags.options(job.on_bad_row)
+        return read_bag_share(share, whole, job.plan.ends, kinds, options, tell)
+    return None
 
 
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     """Read the share of a loader, which is pieces of the files of each edge type."""
-    if of_samples := job.edges[""].samples:
-        return _read_samples(job, number, of_samples, tell)
+    if (early := _read_early(job, number, tell)) is not None:
+        return LoaderRows(_no_rows(job.edges[""]), {}, early)
     rows, read, so_far = {}, {}, _ReadSoFar(tell)
     for name, own in job.edges.items():
         share = Files.of(own.data, own.pieces[number])

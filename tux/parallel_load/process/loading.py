@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tux.arrays.edge_facts import NumberFacts, join_numbers
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
@@ -69,6 +70,13 @@ class LoadedGraph(NamedTuple):
         """
         told = [each.loaded.edges[name].repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
+
+    @property
+    def numbers(self) -> dict[str, NumberFacts]:
+        """The facts about the fields of edges of the first type."""
+        return join_numbers(
+            (own.rows, own.numbers) for own in (each.loaded.edges[""] for each in self.ended)
+        )
 
     def rows_read(self, name: str = "") -> RowsRead:
         """Return the facts about the rows of an edge type that were read by all loaders."""

@@ -261,6 +261,8 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         if asked := own.samples:
             named = asked.form, asked.label, asked.weight
             out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
+        if own.bags:
+            out |= own.bags.traits()
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}

@@ -22,21 +22,21 @@ from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
 
 
-class SampleRowsRead(NamedTuple):
-    """The facts about the rows of a share that one process tells of all. `weighed`: some row of all
-    has another weight than 1.
+class EarlyRowsRead(NamedTuple):
+    """The facts about the rows of a share that one process tells of all, where loaders tell each
+    other first. `weighed`: some row of all has another weight than 1.
     """
 
     skipped: int
     first_skipped: str
     notes: tuple[str, ...]
     rows: int
-    weighed: bool
+    weighed: bool = False
 
 
 def exchange_samples(
     plan: LoadingPlan, me: int, share: SampleShare, fields: Sequence[str]
-) -> Rounds[tuple[InputShare, SampleRowsRead]]:
+) -> Rounds[tuple[InputShare, EarlyRowsRead]]:
     """Return the edges of a share, with the `fields` of edges, and the facts about its rows. Raise
     `DataError` and MustReadWhole as all loaders do, BadColumns for a message that does not fit.
     """
@@ -67,14 +67,14 @@ def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:
 
 def _rows_read(
     plan: LoadingPlan, joined: JoinedFacts, share: SampleShare, feeds: Sequence[MessageColumns]
-) -> SampleRowsRead:
+) -> EarlyRowsRead:
     """Return the facts about the rows of a share, where all have told their odd values."""
     notes, kind = _notes(joined, feeds), plan.ends[0]
     weighed = any(facts.weighed for facts in joined.each)
     if weighed and "weight" not in plan.data[kind]:
         notes += (f"the weights of {kind}s are left out",)
     skipped = share.facts.skipped + share.facts.lacking.rows
-    return SampleRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
+    return EarlyRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
 
 
 def _edges(
@@ -87,7 +87,7 @@ def _edges(
     """Return the edges of a share, with these `fields`, behind so many rows; `data` of its rows."""
     kind, entries = plan.ends[0], share.entries
     return InputShare(
-        _behind(entries.row, before),
+        rows_behind(entries.row, before),
         entries.column,
         dict.fromkeys(fields, np.asarray(entries.value)),
         {kind: entries.rows + before},
@@ -95,7 +95,7 @@ def _edges(
     )
 
 
-def _behind(rows: np.ndarray, before: int) -> np.ndarray:
+def rows_behind(rows: np.ndarray, before: int) -> np.ndarray:
     """Return the numbers of rows (m,) behind those of shares before, in 32 bits if they fit."""
     most = before + int(rows[-1]) if len(rows) else before
     return np.add(rows, before, dtype=np.int32 if most <= np.iinfo(np.int32).max else np.int64)
