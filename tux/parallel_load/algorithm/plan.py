@@ -50,7 +50,8 @@ class LoadingPlan:
     `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto". `others`: the ends
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
     vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
-    neighbour lists of the edges of the first type are to be made.
+    neighbour lists of the edges of the first type are to be made. `held_share`: of the links of
+    this type that are held out.
     """
 
     ends: tuple[str, str]
@@ -64,6 +65,7 @@ class LoadingPlan:
     whole: str = ""
     data: dict[str, list[str]] = field(default_factory=dict)
     topology: str = ""
+    held_share: float = 0.0
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
