@@ -73,9 +73,7 @@ def test_a_note_that_is_damaged(note):
 
 def find_share(path, at, program=None, **options):
     plan = RunOptions(place=at, **options).plan_for(program or MF())
-    return ShareLoading(plan, lambda: None, RecordingSilent()).file_facts(
-        program or MF(), path, has_test=False
-    )
+    return ShareLoading(plan, lambda: None, RecordingSilent()).file_facts(program or MF(), path)
 
 
 def test_only_its_machine_may_read_it():

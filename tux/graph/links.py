@@ -15,6 +15,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.integers import distinct_integers
 from tux.base.errors import ProgramError
 from tux.base.random import draws, key
+from tux.program.base_program import BaseProgram
+from tux.program.returns import call_hook
 
 STREAM = key(0, "held out")
 """The key of the random order of pairs. It is the same for all seeds, so their models are judged by
@@ -61,16 +63,20 @@ def held_out_edges(train: EdgeData, src: np.ndarray, dst: np.ndarray) -> EdgeDat
     """Return held-out links (h,) as edges beside those of training."""
     fields = {name: np.ones(len(src), column.dtype) for name, column in train.fields.items()}
     ends = src.astype(np.int32), dst.astype(np.int32)
-    return replace(train, src=ends[0], dst=ends[1], fields=fields)
+    return replace(train, src=ends[0], dst=ends[1], fields=fields, others={})
 
 
-def check_links(program: str, ends: tuple[str, str]) -> None:
-    """Raise ProgramError where a `program` holds out links of edges that join two types."""
-    if ends[0] != ends[1]:
+def held_share(program: BaseProgram) -> float:
+    """Return the share of the links that a program holds out. ProgramError where its edges join
+    two types.
+    """
+    share = float(call_hook(program.input, "hold_out", program))
+    if share and program.edge.ends[0] != program.edge.ends[1]:
         raise ProgramError(
-            f"{program} holds out links of one type, but its edges join two",
+            f"{type(program).__name__} holds out links of one type, but its edges join two",
             do="let hold_out return 0, and name a file of held-out edges with --test",
         )
+    return share
 
 
 def pair_keys(src: np.ndarray, dst: np.ndarray, n: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from tux.base.signals import check_ending
 from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
+from tux.graph.links import held_share
 from tux.graph.partitioned import choose_method, whole_types
 from tux.graph.topologies import check_weights, topology_kind
 from tux.inputs.bags_in_shares import are_bags, bags_asked, format_to_cut, named_format
@@ -111,9 +112,7 @@ class ShareLoading:
     recut: bool = False
     answers: Answers = field(default_factory=Answers)
 
-    def file_facts(
-        self, program: Program, data: SourceOfTypes, *, has_test: bool
-    ) -> FileFacts | None:
+    def file_facts(self, program: Program, data: SourceOfTypes) -> FileFacts | None:
         """Return the facts about the files of each edge type, if they are loaded in shares. Raises
         the errors of `tux.inputs.serial_reason.read_file_facts`, and UsageError for rows that are
         another machine's share, or a share where all rows are needed.
@@ -124,7 +123,6 @@ class ShareLoading:
             plan.options,
             plan.all_workers,
             plan.partitioner,
-            has_test,
             self.recut,
         )
         given = sources_by_type(program, data)
@@ -157,7 +155,7 @@ class ShareLoading:
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
-        plan = plan_of(program, run.partitioner, loaders, loaders, seed)
+        plan = plan_of(program, run.partitioner, loaders, loaders, seed, has_test=has_test)
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
@@ -171,7 +169,8 @@ class ShareLoading:
         losses = Losses(run.restarts)
         try:
             if run.options.place:
-                job = msgspec.structs.replace(job, held_out=has_test)
+                held_out = has_test or plan.held_share > 0
+                job = msgspec.structs.replace(job, held_out=held_out)
                 graph = self._make_together(program, folder, job, inputs, losses)
             else:
                 graph = self._make_alone(folder, job, losses)
@@ -197,13 +196,13 @@ class ShareLoading:
         read the whole input instead.
         """
         app = sources.source_of(program).name
-        has_test = {"held-out edges": "given" if job.held_out else ""}
+        has_test = job.held_out and not job.plan.held_share
         same = traits(
             os.path.basename(app),
             sources.find(app).digest,
             program.parameters,
             {"restarts": self.plan.restarts},
-            has_test,
+            {"held-out edges": "given" if has_test else ""},
         )
         given = self.plan.options
         assert given.place is not None
@@ -243,9 +242,17 @@ class ShareLoading:
             empty_folder(folder)
 
 
-def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> LoadingPlan:
+def plan_of(
+    program: Program,
+    partitioner: str,
+    loaders: int,
+    parts: int,
+    seed: int,
+    *,
+    has_test: bool = False,
+) -> LoadingPlan:
     """Return the plan by which loaders make the same parts as
-    `tux.graph.partition_inputs.partition_inputs`.
+    `tux.graph.partitioned.partition_inputs`. `has_test`: held-out edges are given.
     """
     whole, name = whole_types(program), known_partitioner(program, partitioner)
     pairs = [edge.ends for edge in program.edge_types.values()]
@@ -257,7 +264,9 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
     kept = whole[0] if whole else ""
-    return LoadingPlan(ends, *given, others, kept, data, topology_kind(program))
+    held = 0.0 if has_test else held_share(program)
+    more = others, kept, data, topology_kind(program)
+    return LoadingPlan(ends, *given, *more, held_share=held)
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:

@@ -16,6 +16,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
+from tux.graph.links import held_share
 from tux.graph.manifest import read_manifest
 from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
@@ -59,7 +60,6 @@ from tux.options.python_words import in_python
 from tux.program.base_program import along, other_types
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
-from tux.program.returns import call_hook
 
 Data = Source | EdgeData | MemoryData | Any
 """Names of files for `tux.io.source.input_files`, edges, or other data that `tux.inputs.memory`
@@ -144,7 +144,7 @@ def load(
             held_out = add_vertex_data(
                 _read_source(_files(test), program, train, reading, warn), train, program
             )
-    if folder and test is None and call_hook(program.input, "hold_out", program):
+    if folder and test is None and held_share(program):
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
@@ -203,7 +203,7 @@ def _load_train(
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
     """Have loaders make the parts of files, and return the ids; or read all edges here."""
-    if found := shares.file_facts(program, data, has_test=has_test):
+    if found := shares.file_facts(program, data):
         with suppress(MustReadWhole):
             return _load_parts(shares, program, data, found, reading, warn, has_test=has_test)
     return _read_whole(data, program, reading, warn), None

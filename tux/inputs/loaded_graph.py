@@ -13,8 +13,10 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy
+from tux.base.disk import writing
 from tux.base.text import data_name
 from tux.graph.cut_folder import without_edges
+from tux.graph.links import held_out_edges
 from tux.graph.store import edges_prefix
 from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
@@ -24,6 +26,7 @@ from tux.inputs.untyped import Sides, check_one_type
 from tux.io.source.input_files import input_files
 from tux.io.source.odd_ids import odd_ids
 from tux.io.source.precision import range_notes
+from tux.parallel_load.algorithm.folder import HELD, SIDES
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
@@ -32,13 +35,16 @@ from tux.program.program import Program
 
 
 def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
-    """Return the numbers of edges of each type that loaders have read; the column `repeats` says
-    how often each edge of the first type is there.
+    """Return the numbers of edges of each type that loaders have read, with held-out links; the
+    column `repeats` says how often each edge of the first type is there.
     """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    often = graph.numbers.get(repeats)
-    return totals.pop("")._replace(others=totals, repeated=often.total if often else None)
+    first, held = totals.pop(""), graph.held
+    if first.duplicates is not None:
+        first = first._replace(duplicates=first.duplicates + held.repeated)
+    often = graph.total_given(repeats)
+    return first._replace(edges=first.edges + held.edges, others=totals, repeated=often)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
@@ -53,6 +59,7 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
         own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
+    counts[""] += graph.held.edges
     read = {
         name: _rows_read(each, known, graph.rows_read(name), counts[name], odd.get(name, ()))
         for name, each in bare.by_type.items()
@@ -93,11 +100,29 @@ def vertices_at_ends(
     """
     order = map_npy(folder / f"{kind}.order.npy")
     there = np.zeros(len(bare.ids[kind]), np.bool_)
+    before = folder / f"{SIDES}.npy"
+    if not edges and kind in bare.ends and before.exists():  # degrees count the edges that are left
+        known = map_npy(before)
+        there[: len(known)] = (known & sum(1 << side for side in sides or (0, 1))) > 0
+        return there
     for side in sides or (0, 1):
         if bare.by_type[edges].ends[side] == kind:
             degrees = map_npy(folder / f"{edges_prefix(edges)}degrees.{side}.npy")
             there[order[degrees > 0]] = True
     return there
+
+
+def take_held_out(folder: Path, bare: EdgeData) -> EdgeData | None:
+    """Return the links that loaders have held out, and remove them from the folder of parts; None
+    if they have held out none.
+    """
+    if not (folder / f"{SIDES}.npy").exists():
+        return None
+    src, dst, _ = (np.array(map_npy(folder / f"{name}.npy")) for name in HELD)
+    with writing(folder):
+        for name in HELD:
+            (folder / f"{name}.npy").unlink()
+    return held_out_edges(bare, src, dst)
 
 
 def count_sides(folder: Path, bare: EdgeData) -> list[int]:

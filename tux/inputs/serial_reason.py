@@ -24,7 +24,6 @@ from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
 from tux.program.input import Points, Samples
 from tux.program.program import Program
-from tux.program.returns import call_hook
 
 SMALL = 32 << 20
 """Bytes of input below which loaders would take longer to start than one process to load."""
@@ -45,7 +44,6 @@ class LoadRequest(NamedTuple):
     reading: Reading
     workers: int
     partitioner: str
-    has_test: bool = False
     recut: bool = False
     dealt: bool = False
 
@@ -131,8 +129,6 @@ def _reason_of_program(asked: LoadRequest) -> str:
         return f"{given.__name__} are read whole"
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    if call_hook(program.input, "hold_out", program) and not asked.has_test:
-        return "links are held out of all edges"
     if named := MethodOfType.parse(asked.partitioner).edges:
         return f"edges are placed beside all those of {named}"
     name = known_partitioner(program, asked.partitioner)

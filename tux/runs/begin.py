@@ -17,14 +17,14 @@ from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.links import check_links, split_links
+from tux.graph.links import held_share, split_links
 from tux.graph.local import LocalGraph
 from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
 from tux.graph.union import Union, two_sides
 from tux.inputs.in_shares import ShareLoading
 from tux.inputs.load import Data, Inputs, load
-from tux.inputs.loaded_graph import count_sides
+from tux.inputs.loaded_graph import count_sides, take_held_out
 from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
@@ -90,10 +90,11 @@ def load_for(
 
 def _hold_out(program: Program, inputs: Inputs) -> Inputs:
     """Return the inputs without the links that the program holds out, which are to judge by."""
-    share = call_hook(program.input, "hold_out", program)
+    if inputs.loaded:
+        return replace(inputs, test=take_held_out(inputs.loaded.folder, inputs.train))
+    share = held_share(program)
     if not share:
         return inputs
-    check_links(type(program).__name__, program.edge.ends)
     train, held_out = split_links(inputs.train, share)
     return replace(inputs, train=train, test=held_out)
 

@@ -18,6 +18,12 @@ from tux.parallel_load.algorithm.kept import Kept, join_ranges, kept_ids
 from tux.parallel_load.algorithm.loader import LoadSummary, count_edges
 from tux.parallel_load.algorithm.plan import LoadingPlan
 
+SIDES = "held.sides"
+"""The sides on which vertices are before links are held out: 1 for sources, and 2 for targets."""
+
+HELD = ("held.src", "held.dst", SIDES)
+"""The arrays about held-out links, for the command, which removes them from the folder."""
+
 
 def join(
     folder: Path,
@@ -42,6 +48,8 @@ def join(
         for side in (0, 1):
             degrees = f"{edges_prefix(name)}degrees.{side}"
             write_pieces(folder / f"{degrees}.npy", join_ranges(kept, degrees))
+    for array in HELD if plan.held_share else ():
+        write_pieces(folder / f"{array}.npy", join_ranges(kept, array))
     topology = ARRAYS if plan.topology else ()
     for array in topology:
         row = join_ranges(kept, f"topology.{array}")

@@ -21,7 +21,9 @@ from tux.parallel_load.algorithm.kinds import pack_ids, unpack_ids
 STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
 
-RANGES = re.compile(r"(ids|order|home|number|data|degrees|topology)\..*|edges\.\w+\.degrees\.\d")
+RANGES = re.compile(
+    r"(ids|order|home|number|data|degrees|topology|held)\..*|edges\.\w+\.degrees\.\d"
+)
 """The names of arrays that all parts share."""
 
 Kept = Mapping[str, np.ndarray]

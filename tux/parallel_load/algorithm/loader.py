@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from tux.arrays.edge_facts import LeastNumber, NumberFacts
+from tux.arrays.pieced import ArrayPieces
 from tux.graph.parts import Part
 from tux.graph.store import edges_prefix, part_arrays
 from tux.graph.topology import WEIGHT
 from tux.parallel_load.algorithm.assembling import assemble_parts
+from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
+from tux.parallel_load.algorithm.removing import removal_rounds
 from tux.parallel_load.algorithm.repeated import count_repeated
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
+
+GIVEN = "given."
+"""The beginning of the names of fields of all edges, where links are held out."""
 
 SAMPLE_ROUNDS = 2
 """Rounds before all others, in which loaders of labelled samples tell what they have read:
@@ -42,25 +48,28 @@ class LoadedType:
 class LoadedEdges:
     """The result of a loader about one edge type: of each part that it hosts, the edges, and those
     of them that repeat an earlier one's ends; None where such edges may be in several parts.
-    `rows`: of its share, and of the first type facts about the `numbers` of its fields.
+    `rows`: of its share, and of the first type facts about the `numbers` of its fields, and totals
+    of the fields as `given`, with links that are held out then.
     """
 
     counts: list[int] = field(default_factory=list)
     repeated: list[int] | None = field(default_factory=list)
     rows: int = 0
     numbers: dict[str, NumberFacts] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
 class LoadSummary:
     """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
-    vertices by vertex type. `classes` and `numbered`: see `InputShare`.
+    vertices by vertex type. `classes` and `numbered`: see `InputShare`. `held`: of links.
     """
 
     edges: dict[str, LoadedEdges] = field(default_factory=dict)
     types: dict[str, LoadedType] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
     numbered: str = ""
+    held: HeldCounts = HeldCounts()
 
 
 def count_edges(loaded: Sequence[LoadSummary]) -> dict[str, int]:
@@ -73,7 +82,7 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     have so many `fields`.
     """
     early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
-    more = turns_of(plan) + topology_rounds(plan) + early
+    more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + early
     return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more
 
 
@@ -89,10 +98,13 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
     """
     plan.check()
     fields = {name: list(rows.fields) for name, rows in share.by_type.items()}
-    least = {own: LeastNumber() for own in fields[""]}
+    given = {own: LeastNumber() for own in fields[""]}
     for name, rows in share.by_type.items():
         for own, row in rows.fields.items():  # first, as ids take more memory while numbered
-            keep(f"{edges_prefix(name)}fields.{own}", row if name else least[own].watch(row))
+            row = row if name else given[own].watch(row)
+            keep(
+                f"{GIVEN if plan.held_share and not name else edges_prefix(name)}fields.{own}", row
+            )
         rows.fields = {}
     keep_data(share, keep)
     loaded = LoadSummary(classes=share.classes, numbered=share.numbered)
@@ -100,7 +112,10 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
     for name in plan.by_type:
         repeated: list[int] | None = None if plan.partitioner == "pds" else []
         loaded.edges[name] = LoadedEdges([], repeated, len(vertices.codes[name][0]))
+    kept, loaded.held = vertices.removed
+    least = given if kept is None else _keep_fields(kept, fields[""], keep)
     loaded.edges[""].numbers = _number_facts(plan, vertices, least)
+    loaded.edges[""].given = {own: each.total for own, each in given.items()}
     if plan.topology:
         yield from share_topology(plan, me, vertices, keep, weighted=WEIGHT in fields[""])
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
@@ -119,6 +134,28 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
+
+
+def _keep_fields(
+    kept: np.ndarray, names: Sequence[str], keep: ArrayKeeper
+) -> dict[str, LeastNumber]:
+    """Keep the fields of the edges that are `kept` when links are held out, of which those of all
+    edges have been kept. Return their least numbers.
+    """
+    least = {}
+    for name in names:
+        row, least[name] = keep.again(f"{GIVEN}fields.{name}"), LeastNumber()
+        left = ArrayPieces(row.dtype, int(np.count_nonzero(kept)), _select(row, kept))
+        keep(f"fields.{name}", least[name].watch(left))
+    return least
+
+
+def _select(row: ArrayPieces, kept: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the numbers of a row that are `kept`, piece by piece."""
+    done = 0
+    for piece in row.pieces:
+        yield piece[kept[done : done + len(piece)]]
+        done += len(piece)
 
 
 def _number_facts(

@@ -14,7 +14,8 @@ from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.graph.sorting import Sorting
 from tux.graph.topology import WEIGHT, neighbour_lists
 from tux.parallel_load.algorithm.columns import columns_by_sender
-from tux.parallel_load.algorithm.numbering import NumberedShare, Sizes
+from tux.parallel_load.algorithm.id_ranges import Sizes
+from tux.parallel_load.algorithm.numbering import NumberedShare
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, bounds_of, exchange_numbers
 

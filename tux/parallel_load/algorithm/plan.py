@@ -51,7 +51,8 @@ class LoadingPlan:
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
     vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
     neighbour lists of the edges of the first type are to be made. `early`: the rounds before all
-    others in which loaders of bags tell what they have read.
+    others in which loaders of bags tell what they have read. `held_share`: of the links of the
+    first type that are held out.
     """
 
     ends: tuple[str, str]
@@ -66,6 +67,7 @@ class LoadingPlan:
     data: dict[str, list[str]] = field(default_factory=dict)
     topology: str = ""
     early: int = 0
+    held_share: float = 0.0
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:

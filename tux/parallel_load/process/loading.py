@@ -25,6 +25,7 @@ from tux.io.source.table_lines import LineCounts
 from tux.options.watcher import NullWatcher, Watcher
 from tux.parallel_load.algorithm.digest import DigestThread
 from tux.parallel_load.algorithm.folder import join
+from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.kept import SpooledArrays
 from tux.parallel_load.algorithm.loader import rounds_of
@@ -77,6 +78,18 @@ class LoadedGraph(NamedTuple):
         return join_numbers(
             (own.rows, own.numbers) for own in (each.loaded.edges[""] for each in self.ended)
         )
+
+    @property
+    def held(self) -> HeldCounts:
+        """The counts of links that were held out."""
+        return HeldCounts(*map(sum, zip(*(each.loaded.held for each in self.ended), strict=True)))
+
+    def total_given(self, name: str) -> int | None:
+        """Add up a field of all edges of the first type, with links that were held out; None if
+        there is no such field.
+        """
+        told = [each.loaded.edges[""].given.get(name) for each in self.ended]
+        return None if None in told else sum(each for each in told if each)
 
     def rows_read(self, name: str = "") -> RowsRead:
         """Return the facts about the rows of an edge type that were read by all loaders."""
