@@ -9,6 +9,7 @@ import pytest
 from support.machines.same_loads import begin_run, load_both_ways, without_processes
 
 from tux import Bags, Edge, Program, Vertex, data, value
+from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, UsageError
 from tux.options.options import RunOptions
@@ -228,6 +229,28 @@ def test_errors_are_the_same(here, text, words, how):
     (here / "three.txt").write_text("a\nb\nc\n")
     (here / "blank.txt").write_text("a\n\nc\n")
     told = faults(here, CountedWords(), RunOptions(workers=3, **how), "a.txt")
+    assert told[0] == told[1]
+    assert words in told[0][1]
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_lda_chooses_its_sampler_and_counts_occurrences(here, workers):
+    (here / "a.txt").write_text(text_lines())
+    (here / "b.txt").write_text(docword_lines())
+    for name, form in (("a.txt", "text"), ("b.txt", None)):
+        options = RunOptions(workers=workers, form=form)
+        found = load_both_ways(here, LDA(topics=3), name, options, name)
+        assert found.parameters["sampler"] == "sparse"
+        assert f"{found.record.sizes['repeated']:,} occurrences" in "".join(found.lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"), [("3:1 2:-1 4:-2 5:-2", "document 21, word 4"), ("4:0", "all counts are 0")]
+)
+def test_wrong_counts_are_told_as_whole(here, row, words):
+    text = "4:0 2:0\n" * 20 + f"{row}\n" + "4:0\n" * 20
+    (here / "a.txt").write_text(text)
+    told = faults(here, LDA(topics=3), RunOptions(workers=3, form="svm"), "a.txt")
     assert told[0] == told[1]
     assert words in told[0][1]
 
