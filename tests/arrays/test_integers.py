@@ -4,7 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.arrays.integers import distinct_integers, from_python_integers, join_integers, narrow
+from tux.arrays.integers import (
+    distinct_integers,
+    from_python_integers,
+    join_integers,
+    narrow,
+    places_among,
+)
 
 SIGNED, UNSIGNED = st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1)
 ARRAYS = st.one_of(
@@ -55,3 +61,14 @@ def test_of_python(values):
 def test_distinct(values):
     found = distinct_integers(values)
     assert found.dtype == values.dtype and found.tolist() == sorted(set(values.tolist()))
+
+
+@given(ARRAYS, ARRAYS)
+def test_places_among(values, among):
+    if values.dtype != among.dtype:
+        among = among.astype(values.dtype)
+    values, among = distinct_integers(values), distinct_integers(among)
+    known = among.tolist()
+    expected = [known.index(value) if value in known else -1 for value in values.tolist()]
+    found = places_among(values, among)
+    assert found.dtype == np.int32 and found.tolist() == expected

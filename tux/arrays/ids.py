@@ -13,7 +13,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn, Column, ColumnPieces
-from tux.arrays.integers import LAST, distinct_integers, from_python_integers
+from tux.arrays.integers import LAST, distinct_integers, from_python_integers, places_among
 from tux.arrays.lookup import look_up
 from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
@@ -156,11 +156,12 @@ class Ids:
             yield b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
     def _find(self, values: np.ndarray) -> np.ndarray:
-        """Return the index of each value, (k,) int32, -1 if it is unknown."""
+        """Return the index of each of some ascending values, (k,) int32, -1 if it is unknown."""
         if len(self) == 0:
             return np.full(len(values), -1, np.int32)
         mine, values = _to_one_type(self.values, values)
-        return arrow.places_of(values, mine)
+        ascends = mine.dtype.kind != "T" and bool((mine[1:] > mine[:-1]).all())
+        return places_among(values, mine) if ascends else arrow.places_of(values, mine)
 
 
 def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -269,5 +270,10 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
-    """Return the place of each member of `part` in `values`, which holds all of them."""
-    return slice(None) if part is values else arrow.places_of(_to_one_type(part, values)[0], values)
+    """Return the place of each member of `part` in `values`, which holds all of them. Both
+    ascend.
+    """
+    if part is values:
+        return slice(None)
+    part = _to_one_type(part, values)[0]
+    return (arrow.places_of if part.dtype.kind == "T" else places_among)(part, values)

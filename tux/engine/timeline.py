@@ -17,12 +17,14 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from tux.base.memory import resident
-from tux.engine.partition import Partition
+
+if TYPE_CHECKING:
+    from tux.engine.partition import Partition
 
 KINDS = ("compute", "apply", "send", "wait", "serve")
 """The kinds of work in a span of time; a sample has their numbers."""

@@ -88,8 +88,11 @@ class SampleLabels(NamedTuple):
                 else arrow.CodedColumn(np.empty(0, np.int32), column)
             )
             return cls(coded.codes.astype(np.int32), [str(text) for text in coded.values.tolist()])
-        values, codes = np.unique(column, return_inverse=True)
-        return cls(codes.astype(np.int32), [plain_number(value) for value in values.tolist()])
+        # + 0 makes -0 of the same label 0
+        coded = arrow.encode(column + column.dtype.type(0) if column.dtype.kind == "f" else column)
+        values, places = np.unique(coded.values, return_inverse=True)  # labels are few
+        codes = places.astype(np.int32)[coded.codes]
+        return cls(codes, [plain_number(value) for value in values.tolist()])
 
     def merge_kinds(self) -> SampleLabels:
         """Merge the texts of each kind into one, the first that occurs."""

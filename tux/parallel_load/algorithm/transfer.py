@@ -80,8 +80,6 @@ class PieceReceiver:
         loader is in the round `own`; return whether it is the last of its message.
 
         Raise ValueError for a piece that no loader sends.
-
-        ValueError for a piece that no loader sends.
         """
         if number != self._number:
             raise ValueError(f"a piece of round {number}, and one of {self._number} is next")
