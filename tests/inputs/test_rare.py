@@ -63,8 +63,8 @@ def test_features_are_counted_by_samples(tmp_path):
 @pytest.mark.parametrize(
     ("program", "text", "code", "value"),
     [
-        (LDA(), "1,1,2\n1,2,3\n", "no-of-or-more", "a.csv occurs 9 times"),
-        (BlockPG(), "1 1:2 3:1\n0 1:1\n", "no-of-or-more", "is in 9 samples"),
+        (LDA(), "1,1,2\n1,2,3\n", "no-is-in-or-more", "a.csv occurs 9 times"),
+        (BlockPG(), "1 1:2 3:1\n0 1:1\n", "no-is-in-or-more", "is in 9 samples"),
         (MF(), "1,2,3\n", "reads-neither-documents-nor-samples", "MF"),
     ],
 )
