@@ -9,6 +9,7 @@ import pytest
 from support.machines.same_loads import begin_run, load_both_ways, without_processes
 
 from tux import Bags, Edge, Program, Vertex, data, value
+from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, UsageError
 from tux.options.options import RunOptions
@@ -230,6 +231,67 @@ def test_errors_are_the_same(here, text, words, how):
     told = faults(here, CountedWords(), RunOptions(workers=3, **how), "a.txt")
     assert told[0] == told[1]
     assert words in told[0][1]
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_lda_chooses_its_sampler_and_counts_occurrences(here, workers):
+    (here / "a.txt").write_text(text_lines())
+    (here / "b.txt").write_text(docword_lines())
+    for name, form in (("a.txt", "text"), ("b.txt", None)):
+        options = RunOptions(workers=workers, form=form)
+        found = load_both_ways(here, LDA(topics=3), name, options, name)
+        assert found.parameters["sampler"] == "sparse"
+        assert f"{found.record.sizes['repeated']:,} occurrences" in "".join(found.lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"), [("3:1 2:-1 4:-2 5:-2", "document 21, word 4"), ("4:0", "all counts are 0")]
+)
+def test_wrong_counts_are_told_as_whole(here, row, words):
+    text = "4:0 2:0\n" * 20 + f"{row}\n" + "4:0\n" * 20
+    (here / "a.txt").write_text(text)
+    told = faults(here, LDA(topics=3), RunOptions(workers=3, form="svm"), "a.txt")
+    assert told[0] == told[1]
+    assert words in told[0][1]
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [(CountedWords(), "fewer than 9 times"), (WeighedWords(), "fewer than 9 documents have")],
+)
+def test_rare_words_are_left_out(here, program, told):
+    (here / "a.txt").write_text(text_lines(row_3="rare words zoo", row_50="rare"))
+    (here / "b.ldac").write_text(pair_lines(row_7="2 2:1 12345678901234567890:3"))
+    for name, form in (("a.txt", "text"), ("b.ldac", None)):
+        for workers in (2, 5):
+            options = RunOptions(workers=workers, form=form, min_count=9)
+            found = load_both_ways(here, program, name, options)
+            assert told in found.warnings[-1]
+    assert found.record.sizes["vertices"]["document"] == 40
+
+
+def test_counts_of_rare_words_are_those_of_all_files(here):
+    for name, words in (("a", "ape zoo\n" * 5), ("b", "zoo\n" * 4 + "cat\n"), ("c", "cat ape\n")):
+        (here / f"{name}.txt").write_text(words)
+    names = ["a.txt", "b.txt", "c.txt"]
+    options = RunOptions(workers=3, form="text", min_count=6)
+    found = load_both_ways(here, CountedWords(), names, options)
+    assert found.record.sizes["vertices"] == {"document": 11, "word": 2}
+    assert (
+        "1 word that occurs fewer than 6 times is left out, 2 occurrences in all"
+        in (found.warnings[-1])
+    )
+    told = faults(here, CountedWords(), RunOptions(workers=3, form="text", min_count=10), names)
+    assert told[0] == told[1] and "no word of a.txt and 2 others occurs 10 times" in told[0][1]
+
+
+def test_rare_words_of_a_table_are_left_out_when_it_is_read_whole(here):
+    rows = "".join(f"d{at},w{at % 7},{at % 3}\n" for at in range(40))
+    (here / "a.csv").write_text("document,word,count\n" + rows)
+    options = RunOptions(workers=2, min_count=6)
+    found = begin_run(here / "parts", CountedWords(), "a.csv", None, options, in_shares=True)
+    assert not found.in_shares
+    assert "2 words that occur fewer than 6 times are left out, 9 occurr" in found.warnings[-1]
 
 
 def test_a_word_that_is_there_too_often_needs_all_rows(here):

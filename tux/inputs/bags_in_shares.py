@@ -40,6 +40,16 @@ def reason_of_bags(program: Program, reading: Reading, *, dealt: bool) -> str:
     return "" if plain and not dealt else "documents are read whole"
 
 
+def reason_of_rare(program: Program, reading: Reading, format: Format | None) -> str:
+    """Return why files of this format are read whole if rare words are to be left out; "" if they
+    are not.
+    """
+    if reading.min_count is None or isinstance(program.input, Samples):
+        return ""
+    tables = format is not None and not are_bags(program, format, reading)
+    return "rare words of a table are left out when all of it is read" if tables else ""
+
+
 def named_format(program: Program, reading: Reading) -> Format | None:
     """Return the format of the files whose form the user has named; None of others."""
     form: Any = reading.form

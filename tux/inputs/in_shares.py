@@ -29,6 +29,7 @@ from tux.inputs.bags_in_shares import are_bags, bags_asked, format_to_cut, named
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
 from tux.inputs.machine_share import MachineShare, share_of
+from tux.inputs.rare import rare_rule
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -44,6 +45,7 @@ from tux.inputs.serial_reason import (
     serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
+from tux.io.bags.rare import RareRule
 from tux.io.formats.detect import Format
 from tux.io.samples.samples import check_samples, sample_form
 from tux.io.source.input_files import (
@@ -59,6 +61,7 @@ from tux.options import options
 from tux.options.options import Reading
 from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.parallel_load.algorithm.rare import RARE_ROUNDS
 from tux.parallel_load.process.bag_rounds import BAG_ROUNDS, BagsAsked
 from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, SamplesAsked
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
@@ -73,7 +76,7 @@ from tux.program.program import Program
 class TypeInput(NamedTuple):
     """The input of one edge type that loaders read: its files, which are of one format, and of its
     columns the `fields`, by dtype, and those that are named. `samples`: of labelled samples, how
-    they are read; `bags`: of bags of columns.
+    they are read; `bags`: of bags of columns; `rare`: which columns of them are left out.
     """
 
     data: Source
@@ -82,6 +85,7 @@ class TypeInput(NamedTuple):
     format: Format
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
+    rare: RareRule | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,9 @@ class ShareLoading:
         elif are_bags(program, inputs[""].format, run.options):
             inputs[""] = input_of_bags(inputs[""], program.edge.ends, run.options)
             plan = replace(plan, early=BAG_ROUNDS)
+        if rule := rare_rule(program, run.options):
+            inputs[""] = inputs[""]._replace(rare=rule)
+            plan = replace(plan, early=plan.early + RARE_ROUNDS)
         bad, threads = run.options.on_bad_row, run.threads
         job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
         own, folder = self.folders()
@@ -351,7 +358,7 @@ def loading_job(
         source = input_files(own.data)
         told = str(source), dict(own.fields), own.columns, own.format.value
         edges[name] = EdgesInput(
-            *told, pieces, [*pieces_of(source)], samples=own.samples, bags=own.bags
+            *told, pieces, [*pieces_of(source)], samples=own.samples, bags=own.bags, rare=own.rare
         )
     size = 0
     if all(map(_is_plain_text, edges.values())):

@@ -14,7 +14,7 @@ from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.text import data_name, plural_noun
+from tux.base.text import data_name, flag_of, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
 from tux.graph.links import held_share
 from tux.graph.manifest import read_manifest
@@ -38,6 +38,7 @@ from tux.inputs.memory import (
 )
 from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
+from tux.inputs.rare import leave_out_rare, rare_rule, refuse_rare
 from tux.inputs.samples import (
     add_program_groups,
     check_hashed,
@@ -180,7 +181,10 @@ def _name_errors(data: Data, role: str) -> Iterator[None]:
 def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Read the edges to train on, all of them in this process."""
     given = data if isinstance(data, dict) else {program.edge_name: data}
-    edges = _read_source(_files(given[program.edge_name]), program, None, reading, warn)
+    rule, source = rare_rule(program, reading), _files(given[program.edge_name])
+    edges = _read_source(source, program, None, reading, warn)
+    name = source if isinstance(source, str) else data_name(given[program.edge_name])
+    edges = leave_out_rare(edges, rule, name)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in other_types(program) if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):
@@ -245,7 +249,7 @@ def _files(data: Data) -> str | EdgeData | MemoryData:
 def _generate_inputs(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
     """Make up data. UsageError for options that are about files."""
     flags = [
-        f"--{name}" for name in ({} if test is None else {"test": test}) | reading.given_options()
+        flag_of(name) for name in ({} if test is None else {"test": test}) | reading.given_options()
     ]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
@@ -351,6 +355,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
+    refuse_rare(program, reading, str(folder))
     others = other_types(program)
     edges = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if groups_file(program):

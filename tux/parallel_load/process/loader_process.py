@@ -28,6 +28,7 @@ from tux.base.processes import watch_parent
 from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
+from tux.io.bags.rare import RareRule
 from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
@@ -49,6 +50,7 @@ from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
+from tux.parallel_load.process.rare_rounds import leave_out_rare
 from tux.parallel_load.process.sample_rounds import exchange_samples
 
 JOB = "job.json"
@@ -80,7 +82,7 @@ class EdgesInput(msgspec.Struct):
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
     the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
-    columns.
+    columns; `rare`: which columns of them are left out.
     """
 
     data: str
@@ -91,6 +93,7 @@ class EdgesInput(msgspec.Struct):
     whole: list[FilePiece] = []
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
+    rare: RareRule | None = None
 
 
 class LoadingJob(msgspec.Struct):
@@ -344,6 +347,10 @@ def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Load
         asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
         if asked and not asked.plain_weights and kept and not read.weighed:
             raise read_whole(rows.early.asked, "all weights are 1")
+    if rule := job.edges[""].rare:
+        data = job.edges[""].data
+        share, told = yield from leave_out_rare(job.plan.loaders, share, rule, data)
+        read = read._replace(notes=(*read.notes, *told))
     about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
     about.rows = read.rows
     return LoaderRows(share, {"": about})

@@ -263,6 +263,8 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
             out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
         if own.bags:
             out |= own.bags.traits()
+        if own.rare:
+            out["--min-count"] = str(own.rare.least)
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}
