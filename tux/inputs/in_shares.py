@@ -5,8 +5,9 @@ job, by a loader process for each worker, and this process sees the ids and no e
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,9 +41,11 @@ from tux.inputs.serial_reason import (
     serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
+from tux.inputs.tables_in_shares import FoundTables, find_tables, table_lines
 from tux.io.formats.detect import Format
 from tux.io.samples.samples import check_samples, sample_form
 from tux.io.source.input_files import (
+    FilePiece,
     Source,
     input_files,
     list_files,
@@ -59,10 +62,13 @@ from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, Sam
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
+from tux.parallel_load.process.table_rounds import TableInput
 from tux.program import sources
 from tux.program.base_program import along, other_types
-from tux.program.input import Samples
+from tux.program.input import Points, Samples
 from tux.program.program import Program
+
+NO_TABLES = FoundTables()
 
 
 class TypeInput(NamedTuple):
@@ -81,13 +87,15 @@ class TypeInput(NamedTuple):
 @dataclass(frozen=True)
 class LoadedParts:
     """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
-    processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again.
+    processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again;
+    `told`: sentences about tables of vertices.
     """
 
     job: Path
     folder: Path
     counted: EdgeTotals
     lost: list[str]
+    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +134,9 @@ class ShareLoading:
             share.check(plan.options.place, name)
         why = serial_reason(asked)
         found = None if why else facts_of_types(given)
+        if found is not None and found.format is not None:
+            tables = find_tables(program, given[""], plan.options.vertices)
+            found = found._replace(tables=tables)
         if found is None or (why := serial_reason(asked, found)):
             for name, share in dealt.items():
                 raise UsageError(
@@ -150,13 +161,14 @@ class ShareLoading:
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
-        plan = plan_of(program, run.partitioner, loaders, loaders, seed)
+        plan = plan_of(program, run.partitioner, loaders, loaders, seed, found.tables)
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
             inputs[""] = input_of_samples(inputs[""], program, run.options)
         bad, threads = run.options.on_bad_row, run.threads
-        job = loading_job(plan, inputs, threads, on_bad_row=bad, share=found.share)
+        tables = found.tables.inputs
+        job = loading_job(plan, inputs, threads, bad, found.share, tables)
         own, folder = self.folders()
         losses = Losses(run.restarts)
         try:
@@ -170,9 +182,9 @@ class ShareLoading:
             job_folder.remove(own)
             raise
         counted = totals_of_types(graph)
-        return read_bare_graph(folder, program, graph), LoadedParts(
-            own, folder, counted, losses.why
-        )
+        bare = read_bare_graph(folder, program, graph)
+        told = [*table_lines(graph, tables, bare)]
+        return bare, LoadedParts(own, folder, counted, losses.why, told)
 
     def _make_together(
         self,
@@ -197,6 +209,7 @@ class ShareLoading:
         given = self.plan.options
         assert given.place is not None
         files = [file for own in inputs.values() for file in list_files(own.data)]
+        files += [file for own in added_tables(job).values() for file in list_files(own.data)]
         self.answers.end()
         try:
             return make_parts_together(
@@ -232,9 +245,16 @@ class ShareLoading:
             empty_folder(folder)
 
 
-def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> LoadingPlan:
+def plan_of(
+    program: Program,
+    partitioner: str,
+    loaders: int,
+    parts: int,
+    seed: int,
+    tables: FoundTables = NO_TABLES,
+) -> LoadingPlan:
     """Return the plan by which loaders make the same parts as
-    `tux.graph.partition_inputs.partition_inputs`.
+    `tux.graph.partitioned.partition_inputs`.
     """
     whole, name = whole_types(program), known_partitioner(program, partitioner)
     pairs = [edge.ends for edge in program.edge_types.values()]
@@ -245,7 +265,9 @@ def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: 
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
-    return LoadingPlan(ends, *given, others, whole[0] if whole else "", data)
+    named = {kind: [each.name for each in own.fields] for kind, own in tables.inputs.items()}
+    points = isinstance(program.input, Points)
+    return LoadingPlan(ends, *given, others, whole[0] if whole else "", data, named, points)
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:
@@ -308,31 +330,51 @@ def loading_job(
     threads: int,
     on_bad_row: OnBadRow = "stop",
     share: MachineShare | None = None,
+    tables: Mapping[str, TableInput] = NO_TABLES.inputs,
 ) -> LoadingJob:
     """Return the job of a plan's loaders, each of which reads a share of the files of all `inputs`,
-    by edge type. If these are a machine's `share`, only its loaders read. See `LoadingJob`. Raises
-    the errors of `tux.io.source.input_shares.cut_into_shares`.
+    by edge type, and of `tables` of vertices, by type. If these are a machine's `share`, only its
+    loaders read. See `LoadingJob`. Raises the errors of
+    `tux.io.source.input_shares.cut_into_shares`.
     """
+    given = [] if plan.edgeless else [(own.data, own.format) for own in inputs.values()]
+    given += [(own.data, Format(own.format)) for own in tables.values()]
     here = share.loaders(plan.loaders) if share else range(plan.loaders)
-    cut = cut_together([(own.data, own.format) for own in inputs.values()], len(here))
+    pieces = _pieces_of_loaders(given, here, plan.loaders)
     edges = {}
-    for (name, own), shares in zip(inputs.items(), cut, strict=True):
-        read_by = {number: [*each.pieces] for number, each in zip(here, shares, strict=True)}
-        pieces = [read_by.get(number, []) for number in range(plan.loaders)]
+    for name, own in inputs.items():
         source = input_files(own.data)
         told = str(source), dict(own.fields), own.columns, own.format.value
-        edges[name] = EdgesInput(*told, pieces, [*pieces_of(source)], own.samples)
+        read_by = [[]] * plan.loaders if plan.edgeless else next(pieces)
+        edges[name] = EdgesInput(*told, read_by, [*pieces_of(source)], own.samples)
+    read = {kind: msgspec.structs.replace(own, pieces=next(pieces)) for kind, own in tables.items()}
     size = 0
-    if all(map(_is_plain_text, edges.values())):
-        size = sum(file.size for own in inputs.values() for file in list_files(own.data))
+    if all(starmap(_is_plain_text, given)):
+        size = sum(file.size for data, _ in given for file in list_files(data))
     types = parquet_types(edges[""].data) if share else None
-    return LoadingJob(plan, edges, threads, on_bad_row, size, types=types)
+    return LoadingJob(plan, edges, threads, on_bad_row, size, types=types, tables=read)
 
 
-def _is_plain_text(edges: EdgesInput) -> bool:
+def _pieces_of_loaders(
+    inputs: Sequence[tuple[Source, Format]], here: range, loaders: int
+) -> Iterator[list[list[FilePiece]]]:
+    """Yield the pieces of each input, with its format, that each of so many loaders reads, of whom
+    only those `here` do.
+    """
+    for cut in cut_together(inputs, len(here)):
+        read_by = {number: [*each.pieces] for number, each in zip(here, cut, strict=True)}
+        yield [read_by.get(number, []) for number in range(loaders)]
+
+
+def added_tables(job: LoadingJob) -> Mapping[str, TableInput]:
+    """Return the tables of vertices beside the edges of a job: points are no others."""
+    return {} if job.plan.edgeless else job.tables
+
+
+def _is_plain_text(data: Source, format: Format) -> bool:
     """Return whether files are text that is not packed, as far as is known."""
-    packed = any(_seems_packed(piece.path) for piece in edges.whole)
-    return Format(edges.format) in LINES and not packed
+    packed = any(_seems_packed(file.path) for file in list_files(data))
+    return format in LINES and not packed
 
 
 def _seems_packed(path: str) -> bool:

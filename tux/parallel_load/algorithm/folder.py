@@ -35,8 +35,9 @@ def join(
         _join_type(folder, kept, plan, name)
         own = [each.types[name] for each in loaded]
         rows = [rows for each in own for rows in each.rows]
-        cut, data = any(each.cut for each in own), plan.data.get(name, [])
-        types.append(TypeEntry(name, own[0].ids, own[0].ids, cut, rows, data))
+        cut, data = any(each.cut for each in own), plan.data_of(name)
+        words = loaded[0].categories.get(name, {})
+        types.append(TypeEntry(name, own[0].ids, own[0].ids, cut, rows, data, words))
     for name in plan.by_type:
         for side in (0, 1):
             degrees = f"{edges_prefix(name)}degrees.{side}"
@@ -67,7 +68,7 @@ def _join_type(folder: Path, kept: Sequence[Kept], plan: LoadingPlan, name: str)
             write({"id": ids})
     for array in ("order", "home", "number"):
         write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
-    for field in plan.data.get(name, []):
+    for field in plan.data_of(name):
         own = f"data.{name}.{field}"
         write_pieces(folder / f"{name}.data.{field}.npy", join_ranges(kept, own))
 

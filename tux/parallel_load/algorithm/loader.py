@@ -14,6 +14,7 @@ from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPla
 from tux.parallel_load.algorithm.repeated import count_repeated
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
+from tux.parallel_load.algorithm.vertex_tables import join_tables, rounds_of_tables
 
 SAMPLE_ROUNDS = 2
 """Rounds before all others, in which loaders of labelled samples tell what they have read:
@@ -24,12 +25,13 @@ SAMPLE_ROUNDS = 2
 @dataclass
 class LoadedType:
     """The result of a loader about one type: `ids` of all loaders, whether vertices are `cut`, and
-    the rows of each part that it hosts.
+    the rows of each part that it hosts. `alone`: how many of the ids are in a table alone.
     """
 
     ids: int
     cut: bool
     rows: list[int]
+    alone: int = 0
 
 
 @dataclass
@@ -45,13 +47,14 @@ class LoadedEdges:
 @dataclass
 class LoadSummary:
     """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
-    vertices by vertex type. `classes` and `numbered`: see `InputShare`.
+    vertices by vertex type. `classes`, `numbered` and `categories`: see `InputShare`.
     """
 
     edges: dict[str, LoadedEdges] = field(default_factory=dict)
     types: dict[str, LoadedType] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
     numbered: str = ""
+    categories: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
 
 def count_edges(loaded: Sequence[LoadSummary]) -> dict[str, int]:
@@ -63,8 +66,8 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where the edges of all types
     have so many `fields`.
     """
-    of_samples = SAMPLE_ROUNDS if plan.data else 0
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + of_samples
+    more = (SAMPLE_ROUNDS if plan.data else 0) + rounds_of_tables(plan)
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + more
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
@@ -83,8 +86,10 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
             keep(f"{edges_prefix(name)}fields.{own}", row)
         rows.fields = {}
     keep_data(share, keep)
-    loaded = LoadSummary(classes=share.classes, numbered=share.numbered)
+    told = share.classes, share.numbered, share.categories
+    loaded = LoadSummary({}, {}, *told)
     vertices = yield from number_vertices(plan, me, share, keep)
+    yield from join_tables(plan, me, share.tables, vertices, keep)
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
@@ -93,7 +98,9 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         here = [part.types[name] for part in parts]
         # without a part here, the flag is told by the loaders that host one
         cut = any(each.cut for each in here)
-        loaded.types[name] = LoadedType(sizes[name].count, cut, [each.n_train for each in here])
+        ids = sizes[name].count
+        alone = ids - int(sizes[name].starts[-1, 0]) if name in plan.tables else 0
+        loaded.types[name] = LoadedType(ids, cut, [each.n_train for each in here], alone)
     for name in plan.by_type:
         loaded.edges[name] = LoadedEdges([], None if plan.partitioner == "pds" else [])
     for p in plan.hosted_parts(me):
