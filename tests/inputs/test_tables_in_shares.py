@@ -113,6 +113,37 @@ def test_points_of_parquet(here):
         assert ("point.data.town.npy" in found.files) == (name == "lists.parquet")
 
 
+def test_points_of_one_array(here):
+    np.save("p.npy", vectors())
+    np.save("whole.npy", (9 * vectors()).astype("i2"))
+    pq.write_table(pa.table({"given": [[*row] for row in vectors()]}), "p.parquet", 9)
+    for name in ("p.npy", "whole.npy", "p.parquet"):
+        found = load_both_ways(here, PlacedPoints(), name, RunOptions(workers=5))
+        assert found.record.sizes["vertices"] == {"point": 50}
+    x = vectors()
+    x[40] = np.nan
+    np.save("bad.npy", x)
+    options = RunOptions(workers=3, on_bad_row="skip")
+    found = load_both_ways(here, PlacedPoints(), "bad.npy", options)
+    assert "bad.npy:row 41: x is nan" in found.warnings[0]
+
+
+def test_other_points_are_read_whole(here):
+    np.savez("p.npz", vectors())
+    np.save("columns.npy", np.asfortranarray(vectors()))
+    np.save("wide.npy", np.ones((9, 3)))
+    (here / "many").mkdir()
+    np.savetxt(here / "many" / "a.csv", vectors(), delimiter=",")
+    np.savetxt(here / "many" / "b.csv", vectors(), delimiter=",")
+    for name in ("p.npz", "columns.npy", "wide.npy", "many", "none.csv", "many/a*"):
+        told = [
+            outcome(here, PlacedPoints(), name, RunOptions(workers=3), in_shares=each)
+            for each in (False, True)
+        ]
+        assert told[0] == told[1]
+        assert isinstance(told[0], tuple) == (name in ("wide.npy", "many", "none.csv"))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

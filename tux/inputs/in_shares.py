@@ -133,7 +133,8 @@ class ShareLoading:
         for name, share in dealt.items():
             share.check(plan.options.place, name)
         why = serial_reason(asked)
-        found = None if why else facts_of_types(given)
+        points = isinstance(program.input, Points)
+        found = None if why else facts_of_types(given, points=points)
         if found is not None and found.format is not None:
             tables = find_tables(program, given[""], plan.options.vertices)
             found = found._replace(tables=tables)
@@ -299,11 +300,11 @@ def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
     return given._replace(samples=asked, format=format)
 
 
-def facts_of_types(sources: Mapping[str, Source]) -> FileFacts:
+def facts_of_types(sources: Mapping[str, Source], *, points: bool) -> FileFacts:
     """Return the facts about the files of each edge type. Raises the errors of
     `tux.inputs.serial_reason.read_file_facts`.
     """
-    found = {name: read_file_facts(source) for name, source in sources.items()}
+    found = {name: read_file_facts(each, points=points) for name, each in sources.items()}
     return found.pop("")._replace(others=found)
 
 

@@ -18,6 +18,7 @@ from tux.inputs.samples import groups_file
 from tux.inputs.tables_in_shares import FoundTables
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files, list_files
+from tux.io.vertices.arrays import table_format
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
@@ -87,17 +88,18 @@ def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     )
 
 
-def read_file_facts(data: Source) -> FileFacts:
+def read_file_facts(data: Source, *, points: bool = False) -> FileFacts:
     """Return the facts about files before they are read. Raises the errors of
     `tux.io.source.input_files.input_files`, and `DataError` for files that cannot be opened.
     """
     files = list_files(data)
+    if points and len(files) > 1:
+        return FileFacts(None, 0)  # it is refused
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
             return FileFacts(None, 0)
-    return FileFacts(
-        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
-    )
+    format = (table_format if points else detect_format)(input_files(data))
+    return FileFacts(format, sum(file.size for file in files), share_of(data))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:

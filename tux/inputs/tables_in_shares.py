@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.packed import head_of
 from tux.arrays.piped import STANDARD
 from tux.base.errors import DataError
 from tux.base.text import data_name
 from tux.inputs.vertices import alone_note, skipped_note, wanted_fields
-from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files, list_files
 from tux.io.source.odd_ids import odd_ids
-from tux.io.vertices.arrays import NPY
+from tux.io.vertices.arrays import table_format
 from tux.io.vertices.columns import WantedField
 from tux.io.vertices.shares import read_table_share
 from tux.parallel_load.process.loading import LoadedGraph
@@ -63,15 +62,14 @@ def _find_table(program: Program, kind: str, source: Any, *, points: bool) -> Ta
     """
     if not isinstance(source, str | os.PathLike):
         return "tables in memory are in no file"
-    files = list_files(source) if points else []
-    path = files[0].path if files else os.fspath(source)
-    if len(files) > 1 or path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
-        return "a table of vertices is one file, which can be read again"
+    path = list_files(source)[0].path if points else os.fspath(source)
+    if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
+        return "a table of vertices is a file, which can be read again"
     if kind not in program.vertices:
         return f"there is no vertex type {kind}"
-    if head_of(path, len(NPY)) == NPY or (format := detect_format(path)) is Format.NPZ:
-        return "arrays of numpy are read whole"
-    format = format if format is Format.PARQUET else Format.TEXT
+    if (format := table_format(path)) is Format.NPZ:
+        return "arrays of a .npz file are read whole"
+    format = format if format in (Format.PARQUET, Format.NPY) else Format.TEXT
     of_samples = isinstance(program.input, Samples) and kind == program.edge.ends[0]
     given = {name: None for name in ("label", "weight") if of_samples}
     wanted = wanted_fields(program, kind, given)

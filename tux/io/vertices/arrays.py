@@ -12,7 +12,7 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.frames import arrow_table, dates_as_integers, frame_of, has_arrow, levels_of
 from tux.arrays.given import check_unmasked, nanoseconds
-from tux.arrays.npy import read_npy, read_npz
+from tux.arrays.npy import map_npy, read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
@@ -65,18 +65,25 @@ class Column(NamedTuple):
         return out, ~good
 
 
+def table_format(path: str | os.PathLike[str]) -> Format:
+    """Find out the format of a table of vertices. Raises the errors of
+    `tux.io.formats.detect.detect_format`.
+    """
+    return Format.NPY if head_of(path, len(NPY)) == NPY else detect_format(path)
+
+
 def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
     """Read the columns of a file of Parquet or of numpy's arrays; None for a file of text. The only
     array of a .npy file has the name "".
     """
-    if head_of(path, len(NPY)) == NPY:
-        return {"": _of_array(read_npy(path, most=2), str(path))}
-    format = detect_format(path)
-    if format is Format.PARQUET:
-        return parquet_columns(FilePiece(os.fspath(path)))
-    if format is Format.NPZ:
-        arrays = read_npz(path, None, most=2)
-        return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
+    match table_format(path):
+        case Format.NPY:
+            return {"": _of_array(read_npy(path, most=2), str(path))}
+        case Format.PARQUET:
+            return parquet_columns(FilePiece(os.fspath(path)))
+        case Format.NPZ:
+            arrays = read_npz(path, None, most=2)
+            return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
     return None
 
 
@@ -87,6 +94,14 @@ def parquet_columns(piece: FilePiece, names: Sequence[str] | None = None) -> dic
         table = file.read_row_groups(groups, columns=None if names is None else [*names])
         table = arrow.validate_piece(table if names is None else table.select([*names]))
     return _of_arrow(table, piece.path, dates=True)
+
+
+def npy_columns(piece: FilePiece, names: Sequence[str] | None = None) -> dict[str, Column]:
+    """Read the rows of a piece of a .npy file, as `file_columns` reads all. Raises `DataError` for
+    an array that cannot be read in pieces.
+    """
+    rows = np.array(map_npy(piece.path)[piece.begin : piece.end])
+    return {"": _of_array(rows, piece.path)} if names is None or names else {}
 
 
 def memory_columns(table: Any, kind: str) -> dict[str, Column]:

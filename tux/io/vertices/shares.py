@@ -28,7 +28,7 @@ from tux.io.vertices.rows import Columns, are_numbers
 from tux.io.vertices.table import (
     check_categories,
     good_rows,
-    read_parquet_columns,
+    read_column_share,
     read_text_columns,
 )
 
@@ -211,14 +211,15 @@ def read_table_share(
     points: bool = False,
     tell: Tell | None = None,
 ) -> TableShare:
-    """Read a share of the `whole` table of vertices of a type, text or Parquet, which shows the
-    columns: see `tux.io.vertices.table.read_vertices`. `tell` is called with the amount read.
+    """Read a share of the `whole` table of vertices of a type, which shows the columns: text,
+    Parquet or an array of numpy. See `tux.io.vertices.table.read_vertices`. `tell` is called with
+    the amount read.
 
     Raises `DataError` for a row that cannot be parsed, and for columns that are missing.
     """
     bad = BadRows(share, stop=on_bad_row == "stop")
-    if format is Format.PARQUET:
-        read = read_parquet_columns(kind, wanted, bad, points=points, whole=whole)
+    if format is not Format.TEXT:
+        read = read_column_share(kind, wanted, bad, points=points, whole=whole, format=format)
         if tell:
             tell(0, float(bool(share.pieces)))
     else:

@@ -18,6 +18,7 @@ from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.edges.columns import unused_notes
+from tux.io.formats.format import Format
 from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.odd_ids import odd_ids
 from tux.io.source.text import BadRows, OnBadRow, Tell, quote_word
@@ -26,6 +27,7 @@ from tux.io.vertices.arrays import (
     check_lengths,
     file_columns,
     memory_columns,
+    npy_columns,
     parquet_columns,
 )
 from tux.io.vertices.columns import PickedColumns, WantedField, columns_by_field, pick_columns
@@ -152,21 +154,34 @@ def read_columns(
     return _numbered_rows(picked, used, [*columns], bad.path, first=first)
 
 
-def read_parquet_columns(
+def read_column_share(
     kind: str,
     wanted: Sequence[WantedField] | None,
     bad: BadRows,
     *,
     points: bool,
     whole: str,
+    format: Format,
 ) -> Columns:
-    """Read the columns that are used of the row groups `bad.path` of the `whole` Parquet file."""
+    """Read the columns that are used of a share of the `whole` file, Parquet or an array of numpy;
+    `bad.path` is the share.
+    """
+    read = npy_columns if format is Format.NPY else parquet_columns
     (piece,) = pieces_of(bad.path) or [FilePiece(whole, 0, 0)]
-    types = parquet_columns(FilePiece(whole, 0, 0))
-    picked, types = _pick(types, whole, kind, wanted, whole, points)
-    before = parquet_rows(whole, 0, piece.begin) if piece.begin else 0
-    bad.places.begin(1, piece, before + 1)
-    return _numbered_rows(picked, parquet_columns(piece, picked.columns), [*types], whole)
+    types = read(FilePiece(whole, 0, 0))
+    picked, named = _pick(types, whole, kind, wanted, whole, points)
+    given = dict(zip(named, types, strict=True))
+    columns = read(piece, [given[name] for name in picked.columns])
+    used = {name: columns[given[name]] for name in picked.columns}
+    bad.places.begin(1, piece, _rows_before(piece, format) + 1)
+    return _numbered_rows(picked, used, [*named], whole)
+
+
+def _rows_before(piece: FilePiece, format: Format) -> int:
+    """Count the rows of a file before a piece of it."""
+    if format is Format.NPY or not piece.begin:
+        return piece.begin
+    return parquet_rows(piece.path, 0, piece.begin)
 
 
 def _pick(
