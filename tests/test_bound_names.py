@@ -70,7 +70,6 @@ MANY_NAMES = {
         tux/io/source/first_lines.py::first_lines
         tux/io/source/table_lines.py::_join_row_lines
         tux/io/source/table_lines.py::first_rows
-        tux/io/vertices/table.py::read_vertices
         """,
     "steps one after the other, each on what the one before has made": """
         apps/gbdt/booster.py::xgboost

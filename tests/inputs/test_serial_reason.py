@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 from support.messages import message
+from support.programs.held_data import PointsInPlane
 from support.programs.typed_programs import SocialShop
 
 from tux import Edge, Program, Vertex, data, value
@@ -25,8 +26,11 @@ from tux.inputs.serial_reason import (
     read_file_facts,
     serial_reason,
 )
+from tux.inputs.tables_in_shares import FoundTables
 from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
+from tux.parallel_load.algorithm.plan import IN_SHARES
+from tux.parallel_load.process.table_rounds import TableInput
 from tux.program.input import Bags, Graph
 
 TEXT = FileFacts(Format.TEXT, SMALL)
@@ -133,8 +137,13 @@ def test_documents_in_shares(reading, format):
         ),
         (make_question(reading=RunOptions(stop="stop.txt")), "documents are read whole"),
         (
-            make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
-            "tables of vertices are joined with all edges",
+            make_question(MF, reading=RunOptions(vertices={"user": "users.csv"}), dealt=True),
+            "tables of vertices are read by all machines",
+        ),
+        (make_question(PointsInPlane, dealt=True), "tables of vertices are read by all machines"),
+        (
+            make_question(PointsInPlane, reading=RunOptions(columns="1,2")),
+            "points know no --columns",
         ),
         (
             make_question(BlockPG, reading=RunOptions(labels="labels.txt")),
@@ -173,6 +182,14 @@ def test_whole_whatever_the_files_are(run, why):
             "a mat file is read whole",
         ),
         (
+            FileFacts(Format.TEXT, SMALL, tables=FoundTables(why="arrays are read whole")),
+            "arrays are read whole",
+        ),
+        (
+            OF_A_MACHINE._replace(tables=FoundTables({"user": TableInput("u.csv", "text", [])})),
+            "tables of vertices are read by all machines",
+        ),
+        (
             FileFacts(Format.TEXT, SMALL, others={"on": OF_A_MACHINE}),
             "machines have rows of their own of one edge type alone",
         ),
@@ -187,6 +204,7 @@ def test_what_auto_stands_for():
     assert known_partitioner(MF(), "auto") == known_partitioner(Forward(), "auto") == "aweto"
     assert known_partitioner(RankedPages(), "auto") == "auto"
     assert known_partitioner(MF(), "dbh") == "dbh"
+    assert known_partitioner(PointsInPlane(), "auto") in IN_SHARES
 
 
 def test_what_is_known_of_files(tmp_path):

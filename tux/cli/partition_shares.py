@@ -21,7 +21,7 @@ from tux.cli.partition_types import check_names, describe_types, plan_of_types, 
 from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
-from tux.inputs.in_shares import TypeInput, input_of_bags, inputs_of_types, loading_job
+from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types, loading_job
 from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
 from tux.io.edges.request import EdgeRequest

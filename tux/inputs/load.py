@@ -234,7 +234,11 @@ def _load_parts(
         if tables and reading.columns is None:
             advise_text(error, found.format)
         raise
+    if isinstance(program.input, Points):
+        return train, loaded
     for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):
+        warn(text)
+    for text in loaded.told:
         warn(text)
     return train, loaded
 

@@ -22,6 +22,7 @@ from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
 from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals
+from tux.inputs.tables_in_shares import points_read
 from tux.inputs.untyped import Sides, check_one_type
 from tux.io.source.input_files import input_files
 from tux.io.source.odd_ids import odd_ids
@@ -31,6 +32,7 @@ from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
 from tux.program.base_program import other_types
+from tux.program.input import Points
 from tux.program.program import Program
 
 
@@ -53,6 +55,8 @@ def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeD
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
+    if isinstance(program.input, Points):
+        return points_read(graph, bare)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     odd = {}
     if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words

@@ -172,7 +172,7 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     train, end = inputs.train, program.edge.whole
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
-    elif inputs.loaded:  # then there are two sides
+    elif inputs.loaded and inputs.loaded.counted.edges:  # then there are two sides
         name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train))
     else:
         union = Union.of(train)

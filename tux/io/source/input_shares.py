@@ -1,8 +1,8 @@
 """The input cut into shares of about as many bytes, one for each worker, and the rows of one share.
 
 Shares are made of whole rows, and one after the other they are the whole input: text is cut at ends
-of lines, Parquet between row groups. Packed files, and text whose first rows run over several
-lines, are not cut. Only a few bytes are read to find the cuts.
+of lines, Parquet between row groups, an array of numpy between rows. Packed files, and text whose
+first rows run over several lines, are not cut. Only a few bytes are read to find the cuts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import ColumnPieces
+from tux.arrays.npy import map_npy
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.edges.columns import WantedColumns
@@ -102,6 +103,8 @@ def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int
     format = detect_format(input_files(data)) if format is None else format
     if format is Format.PARQUET:
         return _near_group
+    if format is Format.NPY:
+        return _near_row
     if format is Format.DOCWORD:
         return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD))
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
@@ -151,6 +154,15 @@ def _near_group(file: InputFile, at: int) -> int | None:
     wanted = before[-1] * at / file.size
     place = min(range(len(before)), key=lambda number: abs(before[number] - wanted))
     return None if place == len(groups) else place
+
+
+def _near_row(file: InputFile, at: int) -> int | None:
+    """Return the number of rows of an array that are about the share `at` / size of its file; None
+    if these are all.
+    """
+    rows = len(map_npy(file.path))
+    place = rows * at // file.size
+    return None if place == rows else place
 
 
 def _near_line(file: InputFile, at: int, first: Callable[[str], int] | None = None) -> int | None:

@@ -109,7 +109,7 @@ def join_ranges(kept: Sequence[Kept], name: str) -> ArrayPieces:
 def _row(kept: Kept, name: str) -> ArrayPieces:
     if isinstance(kept, SpooledArrays):
         return kept.row(name)
-    return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]])
+    return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]], kept[name].shape[1:])
 
 
 def kept_ids(kept: Sequence[Kept], name: str, groups: int) -> Iterator[np.ndarray]:

@@ -23,6 +23,7 @@ from tux.parallel_load.algorithm.removing import removal_rounds
 from tux.parallel_load.algorithm.repeated import count_repeated
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
+from tux.parallel_load.algorithm.vertex_tables import join_tables, rounds_of_tables
 
 GIVEN = "given."
 """The beginning of the names of fields of all edges, where links are held out."""
@@ -36,12 +37,13 @@ SAMPLE_ROUNDS = 2
 @dataclass
 class LoadedType:
     """The result of a loader about one type: `ids` of all loaders, whether vertices are `cut`, and
-    the rows of each part that it hosts.
+    the rows of each part that it hosts. `alone`: how many of the ids are in a table alone.
     """
 
     ids: int
     cut: bool
     rows: list[int]
+    alone: int = 0
 
 
 @dataclass
@@ -62,13 +64,15 @@ class LoadedEdges:
 @dataclass
 class LoadSummary:
     """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
-    vertices by vertex type. `classes` and `numbered`: see `InputShare`. `held`: of links.
+    vertices by vertex type. `classes`, `numbered` and `categories`: see `InputShare`. `held`: of
+    links.
     """
 
     edges: dict[str, LoadedEdges] = field(default_factory=dict)
     types: dict[str, LoadedType] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
     numbered: str = ""
+    categories: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     held: HeldCounts = HeldCounts()
 
 
@@ -82,8 +86,8 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     have so many `fields`.
     """
     early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
-    more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + early
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more
+    more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + rounds_of_tables(plan)
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more + early
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
@@ -107,7 +111,8 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
             )
         rows.fields = {}
     keep_data(share, keep)
-    loaded = LoadSummary(classes=share.classes, numbered=share.numbered)
+    told = share.classes, share.numbered, share.categories
+    loaded = LoadSummary({}, {}, *told)
     vertices = yield from number_vertices(plan, me, share, keep)
     for name in plan.by_type:
         repeated: list[int] | None = None if plan.partitioner == "pds" else []
@@ -118,6 +123,7 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
     loaded.edges[""].given = {own: each.total for own, each in given.items()}
     if plan.topology:
         yield from share_topology(plan, me, vertices, keep, weighted=WEIGHT in fields[""])
+    yield from join_tables(plan, me, share.tables, vertices, keep)
     hosted = yield from place_edges(plan, me, vertices, fields, keep)
     sizes = vertices.sizes
     del vertices
@@ -126,7 +132,9 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
         here = [part.types[name] for part in parts]
         # without a part here, the flag is told by the loaders that host one
         cut = any(each.cut for each in here)
-        loaded.types[name] = LoadedType(sizes[name].count, cut, [each.n_train for each in here])
+        ids = sizes[name].count
+        alone = ids - int(sizes[name].starts[-1, 0]) if name in plan.tables else 0
+        loaded.types[name] = LoadedType(ids, cut, [each.n_train for each in here], alone)
     for p in plan.hosted_parts(me):
         part = parts.pop(0)
         for name in plan.by_type:

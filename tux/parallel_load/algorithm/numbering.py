@@ -109,13 +109,13 @@ def _exchange_ids(
         local = types[name]
         for message, own in zip(outbox, slices[name], strict=True):
             message += [*pack_ids(local.values[own]), *(counts[own] for counts in local.degrees)]
+            message += [local.beside[own]] if name in plan.tables else []
     kinds = {name: types[name].values.dtype for name in plan.types}
     for local in types.values():
         local.values = local.values[:0]
     feeds, owned = columns_by_sender((yield outbox)), {}
     for name, kind in kinds.items():
-        ends = len(plan.ends_of(name))
-        arrived = [_read_ids(feed, kind, ends) for feed in feeds]
+        arrived = [_read_ids(feed, kind, plan, name) for feed in feeds]
         ids, owned[name] = _merge_ids(arrived, plan.groups_of(name))
         _keep_ids(plan, name, ids.values.astype(kind), owned[name].group, keep)
     return owned
@@ -131,24 +131,29 @@ def _keep_ids(
 
 def _merge_ids(arrived: Sequence[Message], groups: Sequence[Sequence[int]]) -> tuple[Ids, IdRange]:
     """Merge the ids of a range that loaders have sent, add up their degrees, and find the group of
-    each; one without edges is of the first.
+    each; one without edges is of the first, unless only a table has it.
     """
     ids, places = Ids.over([values for values, *_ in arrived])
     degrees = [np.zeros(len(ids), np.int32) for _ in range(sum(map(len, groups)))]
+    group = np.full(len(ids), len(groups) - 1 if [] in groups else 0, np.int8)
     for (_, *counts), at in zip(arrived, places, strict=True):
-        for total, more in zip(degrees, counts, strict=True):
+        for total, more in zip(degrees, counts, strict=False):
             total[at] += more  # each id is there once
-    group = np.zeros(len(ids), np.int8)
+        if len(counts) > len(degrees):  # whether the ids are in a table alone
+            group[at[counts[-1] > 0]] = 0
     for number in reversed(range(len(groups))):
         for end in groups[number]:
             group[degrees[end] > 0] = number
     return ids, IdRange(places, degrees, group, group[:0])
 
 
-def _read_ids(feed: MessageColumns, kind: np.dtype, ends: int) -> Message:
-    """Read the next ids of a share, and their degrees at each end."""
+def _read_ids(feed: MessageColumns, kind: np.dtype, plan: LoadingPlan, name: str) -> Message:
+    """Read the next ids of a share, of the type `name`: their degrees at each end; and, if there is
+    a table of them, whether they are in more than the table.
+    """
     values = unpack_ids(feed, kind)
-    return [values, *(feed.numbers(len(values), below=DEGREES) for _ in range(ends))]
+    most = [*(DEGREES for _ in plan.ends_of(name)), *([2] if name in plan.tables else [])]
+    return [values, *(feed.numbers(len(values), below=below) for below in most)]
 
 
 def _sizes(plan: LoadingPlan, me: int, owned: dict[str, IdRange]) -> Rounds[dict[str, Sizes]]:

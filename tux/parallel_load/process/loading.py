@@ -30,11 +30,11 @@ from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.kept import SpooledArrays
 from tux.parallel_load.algorithm.loader import rounds_of
 from tux.parallel_load.algorithm.mailbox import DEADLINE
+from tux.parallel_load.process.amount_read import Progress
 from tux.parallel_load.process.loader_process import (
     JOB,
     LoaderResult,
     LoadingJob,
-    Progress,
     RowsRead,
     check_edges,
     job_folder,
@@ -145,8 +145,8 @@ def make_parts(
         ended = _run_loaders(graph, job, command, watch)
         check_edges(job, ended)
         watch.phase("load: what all parts share is joined")
-        digest = digesting.result()
-    loaded = [each.loaded for each in ended]
+        loaded = [each.loaded for each in ended]
+        digest = digesting.result(loaded[0].categories)
     with writing(graph):
         kept = [SpooledArrays(spool) for spool in spools]
         join(graph, kept, job.plan, loaded, fields, digest)
@@ -206,7 +206,7 @@ def _describe_progress(graph: Path, job: LoadingJob) -> tuple[str, float]:
     if job.size:
         share = sum(each.size for each in told) / job.size
     else:
-        pieces = sum(len(each) for own in job.edges.values() for each in own.pieces)
+        pieces = sum(map(len, job.pieces))
         share = sum(each.pieces for each in told) / max(pieces, 1)
     return f"load: {plural(n, 'process')} read", min(share, 1.0)
 

@@ -11,8 +11,10 @@ import msgspec
 import numpy as np
 
 from tux.io.samples.joined_facts import JoinedFacts
+from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleFacts, SampleShare
 from tux.io.source.precision import NumberRange
+from tux.io.source.text import OnBadRow
 from tux.parallel_load.algorithm.columns import (
     MORE_THAN_ALL_EDGES,
     MessageColumns,
@@ -20,6 +22,27 @@ from tux.parallel_load.algorithm.columns import (
 )
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
+
+
+class SamplesAsked(msgspec.Struct):
+    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
+    `plain_weights`: weights that are all 1 may be kept.
+    """
+
+    form: SampleForm | None = None
+    label: str | None = None
+    weight: str | None = None
+    classes: tuple[str, ...] | None = None
+    numeric: bool = False
+    multiclass: bool = False
+    hash_bits: int = 0
+    plain_weights: bool = True
+
+    def options(self, on_bad_row: OnBadRow) -> SampleOptions:
+        """Return the options with which a loader reads."""
+        given = msgspec.structs.asdict(self)
+        del given["plain_weights"]
+        return SampleOptions(**given, on_bad_row=on_bad_row)
 
 
 class EarlyRowsRead(NamedTuple):
