@@ -13,6 +13,8 @@ import pytest
 from support.messages import message
 
 from tux.arrays import arrow
+from tux.arrays.arrow import STRING, ParquetRows, parquet_writer
+from tux.arrays.ragged import Lists
 from tux.base.errors import DataError, DiskError, TuxError
 
 COLUMNS = {
@@ -83,6 +85,28 @@ def test_parquet_without_rows_keeps_shapes_and_types(tmp_path):
     assert {name: (array.dtype, array.shape) for name, array in back.items()} == {
         name: (array.dtype, (0, *array.shape[1:])) for name, array in COLUMNS.items()
     }
+
+
+def test_ranges_of_rows_of_several_groups(tmp_path):
+    columns = {
+        "n": np.arange(10),
+        "f": np.arange(20.0).reshape(10, 2),
+        "s": np.array([f"w{i}" for i in range(10)], STRING),
+        "l": Lists(np.arange(11) * 2, np.arange(20)),
+    }
+    with parquet_writer(tmp_path / "a.parquet") as write:
+        for lo, hi in ((0, 4), (4, 8), (8, 10)):
+            write({name: column[lo:hi] for name, column in columns.items()})
+    rows = ParquetRows(tmp_path / "a.parquet", ["l", "f", "s", "n"])
+    assert len(rows) == 10
+    for lo, hi in ((0, 10), (0, 0), (3, 4), (4, 8), (3, 9), (9, 10), (10, 10), (0, 1)):
+        found = rows.read(lo, hi)
+        assert list(found) == ["l", "f", "s", "n"]
+        assert found["n"].tolist() == list(range(lo, hi)) and found["f"].shape == (hi - lo, 2)
+        assert found["s"].tolist() == columns["s"][lo:hi].tolist()
+        assert [each.tolist() for each in found["l"]] == [[2 * i, 2 * i + 1] for i in range(lo, hi)]
+    with pytest.raises(DataError, match=message("rows-of-which-to-are")):
+        rows.read(5, 11)
 
 
 def test_writers_take_chunks(tmp_path):

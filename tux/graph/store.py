@@ -61,6 +61,11 @@ class StoredIds(Ids):
         return self._count  # type: ignore[attr-defined, no-any-return]
 
 
+def ids_file(folder: Path, kind: str) -> Path:
+    """Return the file of the ids of a vertex type, by dense index: a column `id`."""
+    return folder / f"{kind}.ids.parquet"
+
+
 def save(
     folder: Path,
     parts: Sequence[Part],
@@ -123,7 +128,7 @@ def _save_type(
 ) -> TypeEntry:
     """Write the ids of one vertex type; return its entry."""
     first = parts[0].types[name]
-    write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
+    write_parquet(ids_file(folder, name), {"id": first.ids.values})
     return TypeEntry(
         name,
         len(first.ids),
@@ -294,7 +299,7 @@ def _map_type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: in
     )
     return TypePart(
         entry.name,
-        StoredIds(folder / f"{entry.name}.ids.parquet", entry.ids),
+        StoredIds(ids_file(folder, entry.name), entry.ids),
         map_indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
         entry.vertices,
         entry.cut,
