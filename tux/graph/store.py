@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.arrow import parquet_types, read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import npy_bytes, write_npy
 from tux.base.errors import DataError
@@ -49,7 +49,16 @@ class StoredIds(Ids):
 
     @cached_property
     def values(self) -> np.ndarray:  # type: ignore[override]
-        """The ids (n,), by dense index."""
+        """The ids (n,), by dense index. They stay in memory from then on."""
+        return self.read()
+
+    @property
+    def are_strings(self) -> bool:
+        """True if they are strings, which their file says without being read."""
+        return "string" in parquet_types(self._path).get("id", "")  # type: ignore[attr-defined]
+
+    def read(self) -> np.ndarray:
+        """Read the ids, which do not stay in memory."""
         path: Path = self._path  # type: ignore[attr-defined]
         ids = read_parquet(path, ["id"])["id"]
         if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iuT":

@@ -80,8 +80,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
     def worker(
         self, rank: int, transport: Transport = NOBODY, *, most: int | None = None
     ) -> Worker:
-        """Make the worker of one part, its rows initialised. With `most`, it gets only the first of
-        its edges, at most so many, unless a column says how often each of them is there.
+        """Make the worker of one part, its rows initialised. With `most` it is to be compiled for
+        alone: its rows have no values, and it gets only the first of its edges, at most so many,
+        unless a column says how often each of them is there.
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
@@ -105,6 +106,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
             rank=rank,
             workers=self.workers,
             transport=transport,
+            fills=most is None,
             **options,
         )
         worker.scratch = self._scratch(rank) if self.lists else None
