@@ -105,6 +105,9 @@ def test_ranges_of_rows_of_several_groups(tmp_path):
         assert found["n"].tolist() == list(range(lo, hi)) and found["f"].shape == (hi - lo, 2)
         assert found["s"].tolist() == columns["s"][lo:hi].tolist()
         assert [each.tolist() for each in found["l"]] == [[2 * i, 2 * i + 1] for i in range(lo, hi)]
+    taken = ParquetRows(tmp_path / "a.parquet", ["s", "f"]).take(np.array([9, 0, 5, 0]))
+    assert taken["s"].tolist() == ["w9", "w0", "w5", "w0"]
+    assert taken["f"].tolist() == [[18, 19], [0, 1], [10, 11], [0, 1]]
     with pytest.raises(DataError, match=message("rows-of-which-to-are")):
         rows.read(5, 11)
 

@@ -587,6 +587,19 @@ class ParquetRows:
             parts.append({name: column[own] for name, column in self._kept.items()})
         return {name: _join_columns([each[name] for each in parts]) for name in self._columns}
 
+    def take(self, rows: np.ndarray) -> dict[str, Any]:
+        """Read some rows (m,) of columns that are no lists of different lengths, in their order."""
+        order = np.argsort(rows, kind="stable")
+        like = self.read(0, 0)
+        taken = {name: np.empty((len(rows), *c.shape[1:]), c.dtype) for name, c in like.items()}
+        for first, end in self.ranges():
+            lo, hi = np.searchsorted(rows, (first, end), sorter=order)
+            if lo < hi:
+                at, group = order[lo:hi], self.read(first, end)
+                for name, column in taken.items():
+                    column[at] = group[name][rows[at] - first]
+        return taken
+
     def _read_groups(self, groups: list[int]) -> dict[str, Any]:
         with parquet_file(self._path) as file:
             table = validate_piece(file.read_row_groups(groups, columns=self._columns))
