@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.messages import message
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING, ParquetRows, parquet_writer
+from tux.arrays.arrow import STRING, ParquetRows, parquet_writer, write_parquet
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError, DiskError, TuxError
 
@@ -76,6 +77,15 @@ def test_parquet_returns_what_was_written(tmp_path):
     assert list(arrow.read_parquet(path, ["p"])) == ["p"]
     with pytest.raises(DataError, match="'q'"):
         arrow.read_parquet(path, ["q"])
+
+
+def test_only_floating_point_numbers_are_written_without_a_dictionary(tmp_path):
+    lists = {kind: Lists(np.arange(4), np.arange(3).astype(kind)) for kind in ("i4", "f4")}
+    write_parquet(tmp_path / "a.parquet", {**COLUMNS, **lists, "n": np.ones((3, 2), np.int8)})
+    group = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0)
+    columns = [group.column(at) for at in range(group.num_columns)]
+    coded = {each.path_in_schema for each in columns if "RLE_DICTIONARY" in each.encodings}
+    assert coded == {"id", "name", "i4.list.element", "n.list.element"}
 
 
 def test_parquet_without_rows_keeps_shapes_and_types(tmp_path):
