@@ -119,9 +119,9 @@ class RowTable:
         """
         if name == "tau":
             return _context(declared)
-        bounds = np.concatenate(
-            [[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)]
-        )
+        bounds = np.zeros(n + 1, np.int64)  # which takes no memory until it is written
+        if entries is not None:
+            np.cumsum(entries, out=bounds[1:])
         shapes = {
             f: (int(bounds[-1]),) if d.is_ragged else (n, *d.lengths) for f, d in declared.items()
         }
@@ -268,7 +268,7 @@ def pieces(table: RowTable, rows: np.ndarray) -> list[tuple[int, int]]:
     many entries of the model's other fields, or one row: no message is to be too large.
     """
     entries = np.cumsum(table.bounds[rows + 1] - table.bounds[rows])
-    bounds = np.concatenate([[0], entries]) if len(entries) and entries[-1] else np.zeros(1, int)
+    bounds = np.concatenate([[0], entries])
     lists = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
     plain = [f for f in in_model(table) if not table.declared[f].is_ragged]
     numbers = sum(math.prod(table.declared[f].lengths) for f in plain)
