@@ -104,10 +104,13 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     its model.
     """
     check_model(folder)
-    return {
-        name: Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
-        for name in dict.fromkeys(end for of in program.edge_types.values() for end in of.ends)
-    }
+    ends = dict.fromkeys(end for of in program.edge_types.values() for end in of.ends)
+    return {name: read_type_ids(folder, name) for name in ends}
+
+
+def read_type_ids(folder: str | os.PathLike[str], name: str) -> Ids:
+    """Read the ids of the model's vertices of one type. Raises DataError."""
+    return Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
 
 
 def model_file(folder: str | os.PathLike[str], name: str) -> Path:
