@@ -295,13 +295,13 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     kind = {"sparse": LDA, "warp": WarpLDA}[sampler]
     recorded = read_run(tmp_path / "run")
     assert (
-        type(result.worker.program) is kind
+        type(result.model.program) is kind
         and recorded.parameters["sampler"] == sampler
         and recorded.parameters["topics"] == 4
     )
     assert type(reopen_program(recorded, tmp_path / "run", lambda text: pytest.fail(text))) is kind
     assert not any("sampler" in line for line in said.lines)
-    assert result.worker.tables["word"].arrays["n"].sum() == draw_documents().fields["count"].sum()
+    assert result.model.rows("word")["n"].sum() == draw_documents().fields["count"].sum()
 
 
 @pytest.mark.long

@@ -104,11 +104,12 @@ def resume(
 
 def run_from_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
     """Return a result as a run, with its folder if it has one. The worker of the result is given
-    up.
+    up, if it has one.
     """
-    assert (worker := result.worker) is not None and (record := result.record) is not None
-    program, model = worker.program, dict(columns_of(worker, record.id_types))
-    worker.release()
+    assert (held := result.model) is not None and (record := result.record) is not None
+    program, model = held.program, dict(columns_of(held, record.id_types))
+    if result.worker:
+        result.worker.release()
     folder = None if out is None else Path(out)
     run = Run(record, program, result.records, model, result.tables, folder)
     run.profile = result.profile

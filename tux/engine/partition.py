@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.ids import Ids
-from tux.arrays.ragged import Piece
 from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.steps import Sync
@@ -24,7 +23,6 @@ from tux.engine.transport import NOBODY, Transport
 from tux.graph.local import LocalGraph
 from tux.graph.local_edges import LocalEdges
 from tux.graph.parts import TypePart
-from tux.messages.edge_rows import EdgeRows
 from tux.messages.message import Message
 from tux.program.base_program import BaseProgram, along, scalars
 from tux.program.vertex_params import vertex_numbers
@@ -73,10 +71,6 @@ class Partition:
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Scratch | None = None
         self.spool: Spool | None = None
-        # by vertex type and ragged field, from other workers: see `tux.engine.model`
-        self.received_lists: dict[tuple[str, str], list[Piece]] = {}
-        # by edge type, from other workers: see `tux.engine.edge_results`
-        self.received_edges: dict[str, list[EdgeRows]] = {}
         self._start_counters()
         self.transport = transport
         self.inbox: deque[Message] = deque()

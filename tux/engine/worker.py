@@ -12,7 +12,7 @@ from typing import Any
 
 from tux.clock.steps import Step
 from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
-from tux.engine.initial import fill_rows
+from tux.engine.initial import check_data, fill_rows
 from tux.engine.partition import Partition
 from tux.engine.timeline import Timeline
 from tux.graph.local import LocalGraph
@@ -28,11 +28,18 @@ class Worker(Partition):
 
     program: Program
 
-    def __init__(self, program: Program, graph: LocalGraph, **options: Any) -> None:
-        """Allocate rows, masters and mirrors, and give them their initial values."""
+    def __init__(
+        self, program: Program, graph: LocalGraph, *, fills: bool = True, **options: Any
+    ) -> None:
+        """Allocate rows, masters and mirrors, and give them their initial values. A worker that
+        does not fill them takes no memory for them: it only shows what to compile.
+        """
         super().__init__(program, graph, **options)
         self.timeline = Timeline(self)
-        fill_rows(self)
+        if fills:
+            fill_rows(self)
+        else:
+            check_data(self)
 
     def prepare(self, stages: Sequence[Stage], method: str = "") -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need, those of the program's

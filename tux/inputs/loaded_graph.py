@@ -4,7 +4,7 @@ odd in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tux.base.disk import writing
 from tux.base.text import data_name
 from tux.graph.cut_folder import without_edges
 from tux.graph.links import held_out_edges
-from tux.graph.store import edges_prefix
+from tux.graph.store import StoredIds, edges_prefix
 from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
 from tux.inputs.serial_reason import FileFacts
@@ -51,35 +51,32 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
-    the loaders have read, without an edge. The folder may be removed before the ids are.
+    the loaders have read, without an edge. Ids are read from the folder when they are asked for.
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if isinstance(program.input, Points):
         return points_read(graph, bare)
-    known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     odd = {}
     if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words
-        own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
+        words = [name for name in dict.fromkeys(bare.ends) if _are_strings(bare.ids[name])]
+        own = {name: _ids_of_first(folder, bare, name) for name in words}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
     counts[""] += graph.held.edges
     read = {
-        name: _rows_read(each, known, graph.rows_read(name), counts[name], odd.get(name, ()))
+        name: _rows_read(each, graph.rows_read(name), counts[name], odd.get(name, ()))
         for name, each in bare.by_type.items()
     }
     return replace(read.pop(""), others=read)
 
 
-def _rows_read(
-    each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int, odd: Sequence[str]
-) -> EdgeData:
+def _rows_read(each: EdgeData, read: RowsRead, rows: int, odd: Sequence[str]) -> EdgeData:
     """Return edges of a type, which are not here, with the facts about their `rows`, and with the
     sentences about `odd` ids.
     """
     return replace(
         each,
-        ids=ids,
         columns=read.names,
         rows=rows if read.rows is None else read.rows,
         skipped=read.skipped,
@@ -88,12 +85,18 @@ def _rows_read(
     )
 
 
-def _ids_of_first(folder: Path, bare: EdgeData, ids: Ids, kind: str) -> Ids:
-    """Return the `ids` of a vertex type that occur in edges of the first type: they come before all
+def _are_strings(ids: Ids) -> bool:
+    """Return whether the ids of a folder are strings: others are never odd."""
+    return isinstance(ids, StoredIds) and ids.are_strings
+
+
+def _ids_of_first(folder: Path, bare: EdgeData, kind: str) -> Ids:
+    """Return the ids of a vertex type that occur in edges of the first type: they come before all
     others.
     """
-    there = vertices_at_ends(folder, bare, kind, "")
-    return Ids(ids.values[: np.count_nonzero(there)])
+    there, ids = vertices_at_ends(folder, bare, kind, ""), bare.ids[kind]
+    values = ids.read() if isinstance(ids, StoredIds) else ids.values
+    return Ids(values[: np.count_nonzero(there)])
 
 
 def vertices_at_ends(

@@ -15,7 +15,6 @@ from tux.base.errors import UsageError
 from tux.base.text import data_name, plural, plural_noun
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
-from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.links import held_share, split_links
 from tux.graph.local import LocalGraph
@@ -40,6 +39,7 @@ from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
+from tux.runs.trainer import TrainingHere
 from tux.stages.analysis.schedules import serial_reasons
 
 
@@ -209,7 +209,7 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
     return bool(program.monitor) and (judged or options.patience > 0)
 
 
-def lay_out(run: RunContext, scratch: Any) -> Training:
+def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
     """Make one worker in this process, which gets the training edges of the run. The time to
     compile the kernels is counted apart from the time of the layout.
     """
@@ -230,7 +230,7 @@ def lay_out(run: RunContext, scratch: Any) -> Training:
         )
         worker.scratch = scratch
         phases.watch.phase("compile")
-        training = Training(worker)
+        training = TrainingHere(worker)
     compiling = worker.seconds["compile"]
     phases.seconds["layout"] -= compiling
     phases.seconds["compile"] = compiling
