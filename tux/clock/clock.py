@@ -78,7 +78,12 @@ class Clock:
             other.order.alone or other.order.visit != order.visit and other.ran < other.segments
             for other in self._open.values()
         )
-        return beside and self.started - self.finished <= self.slack
+        return beside and self.within_slack
+
+    @property
+    def within_slack(self) -> bool:
+        """True if the clocks are finished that must be before the next one starts (rule 1)."""
+        return self.started - self.finished <= self.slack
 
     def start(self, segments: int, order: ClockOrder) -> int:
         """Start the next clock, and return its number."""

@@ -88,7 +88,9 @@ class Partition:
         """Set all counts and times of a run to zero."""
         self.most_epochs = 1  # of the run, for values that depend on its progress
         self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
-        self.repetition: int | None = None  # of the running clock, if its steps are repeated
+        # the number of the pass of the running clock, and its epoch in training
+        self.running: int | None = None
+        self.running_epoch: int | None = None
         self.edges_visited = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
@@ -211,10 +213,10 @@ class Partition:
 
     @property
     def pass_number(self) -> int:
-        """The number of this pass over the running steps, for random streams: the epoch, or the
-        repetition of steps that are repeated.
+        """The number of this pass over the running steps, for random streams: that of the epochs
+        before the one of the running clock, or the repetition of steps that are repeated.
         """
-        return self.epoch if self.repetition is None else self.repetition
+        return self.epoch if self.running is None else self.running
 
     def total_sent(self) -> dict[str, int]:
         """Add up the bytes sent to other workers so far, by vertex type (and "tau"), by this worker
@@ -260,9 +262,7 @@ class Partition:
         taken for that epoch's.
         """
         for table in (self.tables["tau"], self.server.special.table):
-            for f, d in table.declared.items():
-                if d.reported:
-                    table.arrays[f][...] = np.nan
+            table.forget_reported()
 
     def metrics(self) -> dict[str, float]:
         """Return the context's metrics that have a value, by name."""

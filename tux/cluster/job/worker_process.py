@@ -225,7 +225,7 @@ class Peer(Member, Transport):
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
             lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copy_if_small(state, job.workers_here),
-            lambda: training.worker.epoch,
+            lambda: training.reached,
             self.files.begin,
         )
         training.marks = marks

@@ -1,0 +1,195 @@
+"""Epochs that run as one pass, on workers whose messages come in any order: what records say, when
+the run stops, which epoch a clock sees, and what is kept.
+"""
+
+import pytest
+from support.machines.keeping import ExactMeetings, run
+from support.machines.team import Team
+
+from tux import Context, Edge, Program, Vertex, metric, param, shared, total, value
+from tux.arrays.networks import from_arrays
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.clock.schedule import Schedule
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch
+
+LINKS = from_arrays([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0], ends=("page", "page"))
+SEEDS = range(6)
+
+
+def meet(src, dst, tau):
+    dst.met += 1
+    tau.links += 1
+
+
+def report(tau):
+    tau.epochs += 1
+    tau.met = tau.links
+    tau.shown = tau.epochs
+    if tau.epochs % 2:
+        tau.odd = tau.epochs
+
+
+class OneClock(Program):
+    """One clock an epoch, of one segment."""
+
+    page = Vertex(met=shared("i8"))
+    link = Edge("page", "page")
+    tau = Context(
+        links=total("i8"),
+        epochs=value("i8"),
+        **{name: metric() for name in ("met", "shown", "odd", "seen")},
+    )
+    enough: int = param(1000)
+    more = ()
+
+    def stages(self):
+        return [Exchange(meet), Apply("page"), GlobalSync(report), *self.more]
+
+    def converged(self, metrics):
+        return metrics["shown"] >= self.enough
+
+
+def train(program, *, slack, delivery=0, epochs=7, k=3, **options):
+    """Return a team after training."""
+    return Team(program, LINKS, k=k, slack=slack, delivery=delivery).train(epochs, **options)
+
+
+def stalest(team):
+    return max(record["max_staleness"] for records in team.records for record in records)
+
+
+@pytest.mark.parametrize("slack", [1, 3])
+def test_one_clock_an_epoch_may_be_as_stale_as_the_slack(slack):
+    assert max(stalest(train(OneClock(), slack=slack, delivery=seed)) for seed in SEEDS) == slack
+
+
+def test_a_record_has_the_metrics_of_its_epoch():
+    for seed in SEEDS:
+        team = train(OneClock(), slack=3, delivery=seed)
+        for records in team.records:
+            shown = [(r["epoch"], r["clock"], r["shown"], r["met"]) for r in records]
+            assert shown == [(i, i, i, 6) for i in range(1, 8)]
+            assert [r.get("odd") for r in records] == [1, None, 3, None, 5, None, 7]
+
+
+def test_bytes_of_all_records_are_those_of_the_run():
+    team = train(OneClock(), slack=2)
+    for worker, records in zip(team.workers, team.records, strict=True):
+        assert sum(r["bytes_sent"] for r in records) == sum(worker.total_sent().values())
+
+
+@pytest.mark.parametrize(("slack", "last"), [(0, 3), (1, 4), (3, 6)])
+def test_all_workers_stop_at_one_epoch_whatever_the_order_of_messages(slack, last):
+    for seed in SEEDS:
+        team = train(OneClock(enough=3), slack=slack, delivery=seed, epochs=20)
+        assert [len(records) for records in team.records] == [last] * 3
+        assert team.gather("page", "met").sum() == 6 * last
+
+
+def test_a_run_stops_that_has_converged_and_then_not():
+    class Once(OneClock):
+        def converged(self, metrics):
+            return metrics["shown"] == 3
+
+    team = train(Once(), slack=2, epochs=20)
+    assert [len(records) for records in team.records] == [5] * 3
+
+
+class Judged(OneClock):
+    """An evaluation that counts what all masters hold."""
+
+    def evaluate(self):
+        def count(page, tau):
+            tau.links += page.met
+
+        def show(tau):
+            tau.seen = tau.links
+
+        return [GlobalSync(show, aggregate=count, over="page")]
+
+
+@pytest.mark.parametrize("slack", [0, 2])
+def test_an_evaluation_sees_all_of_its_epoch_and_nothing_later(slack):
+    for seed in SEEDS:
+        team = train(Judged(), slack=slack, delivery=seed, every=3)
+        seen = [record.get("seen") for record in team.records[0]]
+        assert seen == [None, None, 18, None, None, 36, 42]
+        assert [record["shown"] for record in team.records[0]] == list(range(1, 8))
+
+
+def test_epochs_that_are_all_evaluated_are_apart():
+    team = train(Judged(), slack=3)
+    assert stalest(team) == 0
+
+
+class Monitored(OneClock):
+    """A monitored metric that the stages set."""
+
+    monitor = "shown"
+
+
+def test_the_best_epoch_is_known_at_its_end():
+    team = train(Monitored(), slack=3, keep_best=True)
+    assert stalest(team) == 0 and team.gather("page", "met").sum() == 6
+
+
+def draw(src, dst, rng):
+    dst.sum += rng.below(1000)
+
+
+class Drawing(Program):
+    """Random numbers, which depend on the epoch, and blocks in a random order."""
+
+    page = Vertex(sum=shared("i8"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Exchange(draw), Apply("page"), MiniBatch(Exchange(draw), Apply("page"), vertices=2)]
+
+
+def test_a_clock_sees_the_epoch_that_it_belongs_to():
+    exact = train(Drawing(), slack=0).gather("page", "sum").tolist()
+    for seed in SEEDS:
+        assert train(Drawing(), slack=3, delivery=seed).gather("page", "sum").tolist() == exact
+
+
+def test_a_barrier_keeps_epochs_apart():
+    class Apart(OneClock):
+        more = (Barrier(),)
+
+    assert max(stalest(train(Apart(), slack=3, delivery=seed)) for seed in SEEDS) == 0
+
+
+class Rotating(Program):
+    """Blocks that workers go round, in another order each epoch."""
+
+    page = Vertex(met=shared("i8"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        batch = Exchange(meet_one), Apply("page")
+        return [MiniBatch(*batch, vertices=2, order="rotated", over="dst")]
+
+
+def meet_one(src, dst):
+    dst.met += 1
+
+
+def test_blocks_that_rotate_begin_an_epoch_when_all_are_finished():
+    worker = Team(Rotating(), LINKS, k=2, slack=1).workers[0]
+    schedule = Schedule(worker.prepare(worker.program.stages()))
+    orders = [task.order.waits for number in range(2) for task in schedule.clocks(number)]
+    half = len(orders) // 2
+    assert orders == [False] * half + [True] + [False] * (half - 1)
+
+
+@pytest.mark.parametrize("slack", [0, 2])
+def test_a_state_at_the_end_of_an_epoch_is_that_of_all_its_clocks(slack):
+    every = CheckpointInterval(epochs=2)
+    expected = run(ExactMeetings, k=2, slack=slack, seed=1, epochs=5)[0]
+    bits, _, keeper = run(ExactMeetings, k=2, slack=slack, seed=2, epochs=5, every=every)
+    assert bits == expected
+    assert [(head.epoch, head.turns) for head, _ in keeper.kept] == [(2, 0), (4, 0), (5, 0)]
+    for _, states in keeper.kept[:2]:
+        went_on, records, _ = run(ExactMeetings, k=2, slack=slack, seed=3, epochs=5, states=states)
+        assert went_on == expected and len(records[0]) == 5 - states[0].head.epoch
