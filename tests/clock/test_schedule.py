@@ -121,17 +121,17 @@ def segments_text(segments_of_clock):
         ("EAaAE", "Ea:AA | E:"),  # and what of them needs no answer runs before
         ("EaAE", "Ea:A | E:"),
         ("EaE", "EaE:"),
-        ("EAGE", "E:A | :G | E:"),  # a GlobalSync waits for what Applies have added
+        ("EAGE", "E:AG | E:"),  # servers add what Applies have added
         ("EGAE", "E:G | :A | E:"),
         ("GG", ":G | :G"),
         ("EaG", "Ea:G"),
         ("GaE", ":G | aE:"),
         ("EAg", "E:A | g:"),
         ("gEag", "gEag:"),
-        ("AGAG", ":A | :G | :A | :G"),
-        ("EBGE", "E:BG | E:"),  # nothing is added by an Apply without a function
+        ("AGAG", ":AG | :AG"),
+        ("EBGE", "E:BG | E:"),
         ("EBBG", "E:BBG"),
-        ("EBAG", "E:BA | :G"),
+        ("EBAG", "E:BAG"),
         ("EBHE", "E:B | :H | E:"),  # what is aggregated must be folded
         ("EBGB", "E:BG | :B"),
         ("EBg", "E:B | g:"),
@@ -245,8 +245,8 @@ def shape(k, by):
     ("k", "by", "inside", "outside"),
     [
         (1, "random", "EiAiAuG:", "EuAuAi:"),
-        (3, "random", "Ei:AiAu | :G", "Eu:AuAi"),
-        (3, "bicut", "EiAu:Ai | :G", "EuAu:Ai"),  # users are whole
+        (3, "random", "Ei:AiAuG", "Eu:AuAi"),
+        (3, "bicut", "EiAu:AiG", "EuAu:Ai"),  # users are whole
     ],
 )
 def test_clocks_of_a_program_follow_from_what_the_partition_cuts(k, by, inside, outside):

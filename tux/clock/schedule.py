@@ -12,8 +12,8 @@ run, so that each worker runs its stages, and each master folds what they send, 
 program.
 
 Applies in a row end one segment together, those that run here first: they concern different types,
-so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
-which may add to the context, or if it aggregates what they have folded; else it goes with them.
+so their order does not matter. A GlobalSync goes with the Applies before it, unless it aggregates
+what they have folded; each server adds its share when it has folded those that see the context.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
 second segments, or from Applies at the masters), where an Apply of the blocks may read what it
@@ -56,12 +56,16 @@ class Segment:
             return False
         if not all(sync.is_apply for sync in self.syncs):
             return True
-        goes_along = (
-            isinstance(step, Sync)
-            and not step.reads_masters
-            and not any(sync.has_function for sync in self.syncs)
-        )
+        goes_along = isinstance(step, Sync) and not step.reads_masters
         return not (step.is_apply or goes_along)
+
+    def first_folded(self) -> set[int]:
+        """Return the Applies that masters fold before the context goes on from there, if it is sent
+        too: those whose functions may add to it, or read what its GlobalSync will set.
+        """
+        if all(sync.is_apply for sync in self.syncs):
+            return set()
+        return {sync.sync_id for sync in self.syncs if isinstance(sync, Fold) and sync.sees_context}
 
 
 @dataclass

@@ -256,6 +256,8 @@ class ClockLoop:
         for step in segment.here:
             step.run(task.block)
         with worker.timing("send"):
+            if first := segment.first_folded():
+                worker.server.hold_context(self.first + number, first)
             # The context goes first: it is added up here before it goes on.
             answers = sum(
                 sync.send(self.first + number, task.block)
