@@ -7,9 +7,11 @@ more may be under way. Then
     metrics     of an epoch are those of the context's version that its last GlobalSync has made
     a record    is made when all clocks of the epoch are finished on this worker; its seconds and
                 costs are those since the record before
-    the run     stops on versions that all workers know by the slack: at clock t, those of epochs
-                whose clocks are all up to t - slack - 1. So all stop at the end of one epoch,
-                whatever the order of messages
+    the run     stops if the program says that it has converged after epochs in a row that have more
+                clocks than the slack: fewer may have seen nothing of each other, so that nothing
+                seems to change. And it stops on versions that all workers know by the slack: at
+                clock t, those of epochs whose clocks are all up to t - slack - 1. So all stop at
+                the end of one epoch, whatever the order of messages
     a mark      at the end of an epoch is passed as one between two clocks; where the state is
                 wanted, the stretch ends there, and all clocks are finished
 
@@ -72,13 +74,14 @@ class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
 
 class Judging(NamedTuple):
     """The epochs that are judged: each `every`-th and the `last` of the run, if the program
-    `evaluates`; with `all`, each one.
+    `evaluates`; with `all`, each one. `slack`: of the workers.
     """
 
     every: int
     last: int
     evaluates: bool
     all: bool
+    slack: int
 
     def evaluates_after(self, number: int) -> bool:
         """Return whether the model is measured after an epoch."""
@@ -93,7 +96,7 @@ class Judging(NamedTuple):
 class Stretch:
     """The epochs of one pass of a training, from the `first` on: see
     `tux.engine.clock_loop.PassEpochs`. `wanted`: whether the state at the end of the last one is
-    kept; None: this is not known yet. `converged`: whether the program has said so of one.
+    kept; None: this is not known yet.
     """
 
     def __init__(
@@ -113,17 +116,34 @@ class Stretch:
         self._judging, self._repeats = judging, repeats
         self.number, self.skip = first, skip
         self.wanted: bool | None = None
-        self._first_converged = 0  # the first epoch after which the program has
+        self.clocks = 0  # of the pass, up to the end of the last epoch that has ended
+        self._before = 0  # and of the one before it
+        self._stops_after = 0  # the epoch that lets the run stop
+        # clocks before the first of the last epochs in a row after which the program has converged
+        self._since: int | None = None
 
     @property
     def converged(self) -> bool:
-        """True if the program has said of an epoch before the last that it has converged."""
-        return self._first_converged > 0
+        """True if an epoch before the last lets the run stop."""
+        return self._stops_after > 0
 
-    def judge(self, ended: EndedEpoch) -> None:
-        """Ask the program whether it has converged after an epoch."""
-        if not self.converged and has_converged(self._program, ended.metrics):
-            self._first_converged = ended.number
+    def note(self, ended: EndedEpoch) -> None:
+        """Note that an epoch has ended, after which another one follows."""
+        self.clocks = ended.clocks
+        if self.lets_stop(ended.metrics) and not self.converged:
+            self._stops_after = ended.number
+        self._before = ended.clocks
+
+    def lets_stop(self, metrics: dict[str, float]) -> bool:
+        """Return whether the last epoch that has ended, with these metrics, lets the run stop: the
+        program says that it has converged after this one and enough before it. The first one of a
+        stretch has seen all before it.
+        """
+        if not has_converged(self._program, metrics):
+            self._since = None
+            return False
+        self._since = self._before if self._since is None else self._since
+        return self._since == 0 or self.clocks - self._since > self._judging.slack
 
     def goes_on(self, known: int) -> bool | None:
         """Return whether the next epoch follows in this pass; see `PassEpochs`."""
@@ -133,7 +153,7 @@ class Stretch:
         self.wanted = training.passes_mark(self.number)
         if self.wanted is None:
             return None
-        stops = 0 < self._first_converged <= known or training.asked() is not None
+        stops = 0 < self._stops_after <= known or training.asked() is not None
         if self.wanted or stops:
             return False
         self.wanted = None

@@ -23,12 +23,12 @@ from tux.engine.checks import (
 from tux.engine.clock_loop import ClockLoop, EndedEpoch
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.profile import WorkerProfile
-from tux.engine.records import costs
+from tux.engine.records import record_of
 from tux.engine.stretch import CheckpointPolicy, EndedEarly, Judging, Stretch
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
-from tux.program.program import STAGED, has_converged, stages_of
+from tux.program.program import STAGED, stages_of
 from tux.program.stage import Cluster
 
 Ended = TypeVar("Ended", None, EndedEpoch | None)
@@ -139,7 +139,11 @@ class Training:
         watched = bool(patience or keep_best)
         apart = worker.workers > 1 and worker.slack > 0
         judging = Judging(
-            every, most, bool(self._evaluate), not apart or (watched and self._monitors)
+            every,
+            most,
+            bool(self._evaluate),
+            not apart or (watched and self._monitors),
+            worker.slack,
         )
         while worker.epoch < most or not most:
             start = time.perf_counter()
@@ -151,9 +155,7 @@ class Training:
                 self._since += 1
                 if monitored < self.best:
                     self._since, self.best, self.best_epoch = 0, monitored, number
-            ended = number and (
-                stretch.converged or has_converged(worker.program, worker.metrics())
-            )
+            ended = number and (stretch.converged or stretch.lets_stop(worker.metrics()))
             over = bool((patience and self._since >= patience) or ended)
             if watched and self.best_epoch == number < most and not over:
                 self._best_model.make()
@@ -352,10 +354,11 @@ class Training:
             skip=turns,
             repeats=any(repeated_steps(self._stages)),
         )
-        worker.server.epoch = stretch.number
+        worker.server.epoch, before = stretch.number, worker.clock
         running = worker.execute_epochs(self._stages, stretch) if judging.last else iter(())
         for ended in self._run_timed(running):
             yield self._end_within(stretch, ended) if ended else None
+        stretch.clocks = worker.clock - before
         return stretch, (yield from self._end_stretch(judging, stretch))
 
     def _end_stretch(
@@ -367,13 +370,11 @@ class Training:
         worker.epoch = self.reached = number = stretch.number if judging.last else 0
         check_finite(worker)
         evaluates = stretch.converged or judging.evaluates_after(number)
-        if evaluates or has_converged(worker.program, worker.metrics()):
+        if evaluates or stretch.lets_stop(worker.metrics()):
             yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
-        record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
-        record |= costs(self._begun, now, self.seconds - self._begun.trained)
-        return record | {"max_staleness": worker.most_stale}
+        return record_of(number, clock, worker.metrics(), self._begun, now, worker.most_stale)
 
     def _end_within(self, stretch: Stretch, ended: EndedEpoch) -> dict[str, Any]:
         """Return the record of an epoch after which its stretch goes on: its costs are those since
@@ -381,17 +382,10 @@ class Training:
         """
         worker = self.worker
         worker.epoch = ended.number
-        stretch.judge(ended)
-        now = Counts.of(worker, self.trained)
-        record = {
-            "epoch": ended.number,
-            "clock": worker.clock + ended.clocks,
-            "seconds": now.trained,
-            **ended.metrics,
-        }
-        record |= costs(self._begun, now, now.trained - self._begun.trained)
-        self._begun = now
-        return record | {"max_staleness": max(worker.most_stale, ended.most_stale)}
+        stretch.note(ended)
+        begun, self._begun = self._begun, Counts.of(worker, self.trained)
+        clock, stale = worker.clock + ended.clocks, max(worker.most_stale, ended.most_stale)
+        return record_of(ended.number, clock, ended.metrics, begun, self._begun, stale)
 
     @property
     def trained(self) -> float:
