@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.keeping import ExactMeetings, run
+from support.machines.keeping import ExactMeetings, RandomWalks, run
 from support.machines.team import Team
 
 from tux import Context, Edge, Program, Vertex, metric, param, shared, total, value
@@ -211,3 +211,35 @@ def test_a_state_at_the_end_of_an_epoch_is_that_of_all_its_clocks(slack):
     for _, states in keeper.kept[:2]:
         went_on, records, _ = run(ExactMeetings, k=2, slack=slack, seed=3, epochs=5, states=states)
         assert went_on == expected and len(records[0]) == 5 - states[0].head.epoch
+
+
+def test_without_a_bound_a_worker_is_at_most_an_epoch_ahead():
+    """An epoch has two clocks; so no more than three before a clock are not finished."""
+
+    class TwoClocks(OneClock):
+        def stages(self):
+            first = MiniBatch(Exchange(meet_one), Apply("page"), over="dst")
+            return [first, *super().stages()]
+
+    most = set()
+    for seed in SEEDS:
+        team = train(TwoClocks(), slack="inf", delivery=seed)
+        assert [record["shown"] for record in team.records[1]] == list(range(1, 8))
+        assert team.gather("page", "met").sum() == 2 * 7 * 7
+        most.add(stalest(team))
+    assert max(most) == 3
+
+
+def test_without_a_bound_all_workers_stop_at_one_epoch():
+    for seed in SEEDS:
+        team = train(OneClock(enough=3), slack="inf", delivery=seed, epochs=20)
+        assert [len(records) for records in team.records] == [5] * 3
+
+
+@pytest.mark.parametrize("make", [ExactMeetings, RandomWalks])
+def test_without_a_bound_each_effect_counts_once(make):
+    expected = run(make, k=2, slack=0, seed=1, epochs=3)[0]
+    every = CheckpointInterval(seconds=0.2)
+    bits, _, keeper = run(make, k=2, slack="inf", seed=2, epochs=3, every=every)
+    assert make is RandomWalks or bits == expected
+    assert keeper.kept[-1][0].epoch == 3

@@ -47,7 +47,7 @@ class PassEpochs(Protocol):
     def goes_on(self, known: int) -> bool | None:
         """Return whether the next epoch follows in this pass, and count it; None: it is known when
         another message has been taken. `known`: the last epoch that is finished on every worker
-        which asks this, by the slack alone; 0 if there is none.
+        which asks this, whatever the order of messages; 0 if there is none.
         """
 
     def keeps_state(self) -> bool | None:
@@ -170,7 +170,12 @@ class ClockLoop:
         if self._epochs is None or not self._asks or not self.clock.within_slack:
             return False
         started, ended = self.clock.started, self._epochs.number
-        while self._unknown and self._unknown[0].started <= started - self.clock.slack:
+        least = started - self.clock.slack
+        if self.worker.is_asynchronous:  # all epochs but the last one
+            least = self._unknown[-1].started if self._unknown else 0
+            if self.clock.finished < least:
+                return False
+        while self._unknown and self._unknown[0].started <= least:
             self._known = self._unknown.popleft().number
         goes_on = self._epochs.goes_on(self._known)
         self._asks = goes_on is None

@@ -16,9 +16,10 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
 from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
+from tux.clock.clock import ENDLESS, MOST_SLACK, assumed_slack
 from tux.clock.steps import Sync
 from tux.engine.profile import Profile, find_sampler
-from tux.engine.spans import Spans
+from tux.engine.spans import MOST_STALE, Spans
 from tux.engine.threads import Threads
 from tux.engine.transport import NOBODY, Transport
 from tux.graph.local import LocalGraph
@@ -49,7 +50,7 @@ class Partition:
         seed: int = 0,
         jit: bool = True,
         check: bool = False,
-        slack: int = 0,
+        slack: int | str = 0,
         rank: int = 0,
         workers: int = 1,
         threads: int = 1,
@@ -64,10 +65,11 @@ class Partition:
         (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
         """
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
-        self.slack, self.rank, self.workers = slack, rank, workers
+        self.slack, self.rank, self.workers = assumed_slack(slack), rank, workers
+        self.is_asynchronous = slack == ENDLESS
         self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
         self.profile = Profile(find_sampler(jit=jit, check=check)) if profile else None
-        self.numbers = {"workers": workers, "slack": slack}
+        self.numbers = {"workers": workers, "slack": self.slack}
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
@@ -82,7 +84,7 @@ class Partition:
         self.inbox: deque[Message] = deque()
         self._enqueued: list[Message] = []
         self._allocate()
-        self.spans = Spans(workers, slack)
+        self.spans = Spans(workers, MOST_STALE if self.is_asynchronous else self.slack)
 
     def _start_counters(self) -> None:
         """Set all counts and times of a run to zero."""
@@ -139,6 +141,11 @@ class Partition:
         if name in ("", self.program.edge_name):
             return self
         return PartitionAlong(self, name)
+
+    @property
+    def most_apart(self) -> int:
+        """The number of clocks by which this worker may be ahead of the answers that it has."""
+        return MOST_SLACK if self.is_asynchronous else self.slack
 
     def cut_types(self) -> list[str]:
         """List the vertex types that the partition cuts."""

@@ -74,14 +74,14 @@ class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
 
 class Judging(NamedTuple):
     """The epochs that are judged: each `every`-th and the `last` of the run, if the program
-    `evaluates`; with `all`, each one. `slack`: of the workers.
+    `evaluates`; with `all`, each one. `slack`: of the workers, None if they do not wait.
     """
 
     every: int
     last: int
     evaluates: bool
     all: bool
-    slack: int
+    slack: int | None
 
     def evaluates_after(self, number: int) -> bool:
         """Return whether the model is measured after an epoch."""
@@ -142,8 +142,11 @@ class Stretch:
         if not has_converged(self._program, metrics):
             self._since = None
             return False
-        self._since = self._before if self._since is None else self._since
-        return self._since == 0 or self.clocks - self._since > self._judging.slack
+        self._since = since = self._before if self._since is None else self._since
+        slack = self._judging.slack
+        return since == 0 or (
+            since < self._before if slack is None else self.clocks - since > slack
+        )
 
     def goes_on(self, known: int) -> bool | None:
         """Return whether the next epoch follows in this pass; see `PassEpochs`."""

@@ -143,7 +143,7 @@ class Training:
             most,
             bool(self._evaluate),
             not apart or (watched and self._monitors),
-            worker.slack,
+            None if worker.is_asynchronous else worker.slack,
         )
         while worker.epoch < most or not most:
             start = time.perf_counter()

@@ -68,7 +68,7 @@ class Worker(Partition):
         """Run one pass as `run` does, but yield whenever nothing can go on before another message
         is taken.
         """
-        for _ in self._run_loop(steps, self.slack if slack is None else slack):
+        for _ in self._run_loop(steps, self.most_apart if slack is None else slack):
             yield
 
     def execute_epochs(
@@ -77,7 +77,7 @@ class Worker(Partition):
         """Run a pass of several epochs as `execute` does; also yield each that has ended while
         others follow.
         """
-        return self._run_loop(steps, self.slack, epochs)
+        return self._run_loop(steps, self.most_apart, epochs)
 
     def _run_loop(
         self, steps: Sequence[Step], slack: int, epochs: PassEpochs | None = None

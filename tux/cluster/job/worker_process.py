@@ -172,7 +172,7 @@ class Peer(Member, Transport):
         self.say_hello()
         thread.meet(self._meet())
         for record in training.epochs(
-            most, every=job.every, patience=job.patience, keep_best=job.keep_best
+            most, every=job.eval_every, patience=job.patience, keep_best=job.keep_best
         ):
             self.say(Record(record))
         if self.marks:
