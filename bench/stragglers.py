@@ -51,7 +51,9 @@ def measure_run(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
     result = run(
         program,
         star,
-        options=RunOptions(epochs=EPOCHS, every=EPOCHS, seed=seed, workers=WORKERS, slack=slack),
+        options=RunOptions(
+            epochs=EPOCHS, eval_every=EPOCHS, seed=seed, workers=WORKERS, slack=slack
+        ),
     )
     assert result.model is not None
     return result.results["seconds"], result.model.tau.arrays["observed"][0]

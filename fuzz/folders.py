@@ -127,7 +127,7 @@ def _run(folder: Path) -> Parser:
         App("mf", "0" * 32),
         {"rank": 2},
         0,
-        {"epochs": 2, "columns": "user,item,value", "jit": True, "every": 1},
+        {"epochs": 2, "columns": "user,item,value", "jit": True, "eval_every": 1},
         DataOrigin("/data/ratings.csv", "0" * 32, {"user": "userId", "item": "movieId"}),
         command=["tux", "run", "mf"],
         versions={"tux": "0.1.0"},

@@ -206,6 +206,12 @@ class RowTable:
             if d.kind == "delta" and (only is None or f in only):
                 self.arrays[f][rows] = d.identity
 
+    def forget_reported(self) -> None:
+        """Set the metrics to NaN."""
+        for f, d in self.declared.items():
+            if d.reported:
+                self.arrays[f][...] = np.nan
+
     def combine_rows(self, name: str, own: np.ndarray, rows: Any, given: np.ndarray) -> None:
         """Combine the values of `rows`, each of them once, of the delta `name` with those `given`
         (r, *shape). `own`: the array in which it travels.

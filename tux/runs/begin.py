@@ -13,6 +13,7 @@ from typing import Any
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.text import data_name, plural, plural_noun
+from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -196,7 +197,7 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan)
         return
     workers, has_test = plan.all_workers, inputs.test is not None
     for line in serial_reasons(
-        program, Cluster(workers, options.slack, has_test), racing=options.racing
+        program, Cluster(workers, assumed_slack(options.slack), has_test), racing=options.racing
     ):
         watch.say(line)
 

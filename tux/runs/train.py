@@ -102,12 +102,12 @@ def _train(run: RunContext) -> None:
     """
     options, folder, watch, records = run.options, run.folder, run.watch, run.records
     most = run.plan.epochs
-    first = min(options.every, most)  # the epoch that is evaluated first
+    first = min(options.eval_every, most)  # the epoch that is evaluated first
     furthest = len(records)
     watch.phase(f"epoch {len(records) + 1}")
     try:
         for record in run.training.epochs(
-            most, every=options.every, patience=options.patience, keep_best=run.keep_best
+            most, every=options.eval_every, patience=options.patience, keep_best=run.keep_best
         ):
             records.append(record)
             if folder:

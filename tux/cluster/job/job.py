@@ -30,13 +30,13 @@ class Job(Rendezvous, dict=True, kw_only=True):
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
     seed: int
-    slack: int
+    slack: int | str
     racing: bool = False
     profile: bool = False
     jit: bool
     check: bool
     epochs: int
-    every: int
+    eval_every: int
     patience: int
     keep_best: bool  # the model is that of the best epoch, not of the last
     threads: int = 1  # of each worker on this machine

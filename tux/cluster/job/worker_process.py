@@ -175,7 +175,7 @@ class Peer(Member, Transport):
         self.say_hello()
         thread.meet(self._meet())
         for record in training.epochs(
-            most, every=job.every, patience=job.patience, keep_best=job.keep_best
+            most, every=job.eval_every, patience=job.patience, keep_best=job.keep_best
         ):
             self.say(Record(record))
         if self.marks:
@@ -235,7 +235,7 @@ class Peer(Member, Transport):
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
             lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copy_if_small(state, job.workers_here),
-            lambda: training.worker.epoch,
+            lambda: training.reached,
             self.files.begin,
         )
         training.marks = marks
