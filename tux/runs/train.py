@@ -10,6 +10,7 @@ from typing import Any
 from tux.base.errors import Interrupted
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
+from tux.clock.clock import assumed_slack
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
 from tux.program.program import Program
@@ -154,7 +155,7 @@ def _no_value_warning(program: Program) -> str:
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
     """Warn of metrics that have no value after the first evaluation though they should."""
     program, workers = run.program, run.plan.all_workers
-    slack = run.options.slack if workers > 1 else 0
+    slack = assumed_slack(run.options.slack) if workers > 1 else 0
     cluster = Cluster(workers, slack, run.truth.held_out is not None)
     for sentence in lost_metrics(program, cluster, record):
         run.watch.warn(sentence)
