@@ -84,9 +84,9 @@ def test_a_run(tux, ratings, make_slow):
     make_slow(
         "tux.inputs.edge_files.read_edges",
         "tux.runs.begin.Worker",
-        "tux.runs.begin.Training",
+        "tux.runs.begin.TrainingHere",
         "tux.engine.training.has_converged",
-        "tux.run_folder.model_files.write_parquet",
+        "tux.run_folder.model_files.parquet_writer",
         "tux.runs.finish.model_of",
     )
     code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")

@@ -95,6 +95,7 @@ def _train(source: Source, argv: list[str]) -> int:
     if args.jit and not args.check:
         advise_on_crash()
     options = _options(args, program, _place(args), ["tux", "run", *argv])
+    _free_memory_early(options.workers, options.place)
     if args.verify and args.profile:
         raise UsageError(
             "--profile with --verify, which compares results and measures nothing",
@@ -211,9 +212,11 @@ def _resume(argv: list[str]) -> int:
             else "see tux run --resume --help"
         )
         raise
+    from tux.run_folder.folder import read_run
     from tux.runs.session import resume
 
     place = _place(args)
+    _free_memory_early(args.workers or read_run(args.resume).options.get("workers"), place)
     with _watching(args) as watch:
         result = resume(
             args.resume,
@@ -224,6 +227,16 @@ def _resume(argv: list[str]) -> int:
         )
     _tell(result, args.resume, args)
     return 0
+
+
+def _free_memory_early(workers: int | None, place: Place | None) -> None:
+    """Give memory back to the system as soon as it is free, where this process leads workers, which
+    need it. A process that computes itself is faster if it keeps it.
+    """
+    if place or (workers or 1) > 1:
+        from tux.base.allocation import free_memory_early
+
+        free_memory_early()
 
 
 def _place(args: Any) -> Place | None:
