@@ -2,16 +2,21 @@
 and what happens when a machine is lost.
 """
 
+import collections
 import os
 import signal
 import threading
 
 import pyarrow as pa
 import pytest
-from support.machines.dealt_rows import Tables, command_of
+from support.machines.dealt_rows import TableRows, Tables, command_of
 from support.machines.run_folders import drop_times, model
+from support.machines.scripted_machines import ScriptedBackend
 
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.lda.lda import LDA
+from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import driver
@@ -73,6 +78,73 @@ def test_each_machine_gets_its_own_rows_where_a_run_of_a_file_loads_in_shares(mo
     )
     monkeypatch.setattr(serial_reason, "SMALL", 1 << 20)
     assert rows_per_machine() == []
+
+
+SAMPLES = {
+    "size": [float(at % 7) for at in range(900)],
+    "town": [("Oslo", "Rome", "Bonn")[at % 3] for at in range(900)],
+    "label": [("no", "yes")[at % 2] for at in range(900)],
+}
+
+
+@pytest.mark.parametrize("program", [BlockPG, Linear, GBDT])
+def test_labelled_samples_are_dealt_out(program):
+    samples = pa.table(SAMPLES)
+    assert rows_per_machine(program(), data=samples, workers=2) == [450, 450]
+    assert rows_per_machine(program(), machines=4, data=samples, test=samples) == [225] * 4
+    assert rows_per_machine(program(), data=samples, labels="labels.txt") == []
+    assert rows_per_machine(BlockPG(groups="groups.csv"), data=samples) == []
+
+
+HEAD = 1500
+"""Bytes of the messages around a share that have nothing to do with its rows."""
+
+
+@pytest.mark.parametrize(
+    ("program", "data"),
+    [(MF(), {"user": range(900), "item": range(900), "rating": range(900)}), (BlockPG(), SAMPLES)],
+)
+@pytest.mark.parametrize("machines", [2, 3, 5])
+def test_no_machine_receives_more_than_its_share(program, data, machines):
+    """The bytes that travel to each are counted as the driver has it take its rows."""
+    whole = pa.table({name: [*values] for name, values in data.items()})
+    backend = Received({rank: [[([], 0)]] for rank in range(machines)})
+    assert run(program, whole, options=RunOptions(), on=backend, machines=machines) == 0
+    counts = [backend.bytes[rank] for rank in range(machines)]
+    assert max(counts) <= travelling(whole) / machines + HEAD
+    assert sum(counts) >= travelling(whole)
+
+
+def travelling(table):
+    """Count the bytes of a table as Arrow sends it."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return len(sink.getvalue())
+
+
+class Received(ScriptedBackend):
+    """Machines that count the bytes of the rows that they are given."""
+
+    def __init__(self, scripts):
+        super().__init__(scripts)
+        self.bytes = collections.Counter()
+
+    def rows_of(self, data):
+        return TableRows(data) if isinstance(data, pa.Table) else None
+
+    def takes(self, rank, data, name, notes):
+        self.bytes[rank] += travelling(data)
+
+
+def test_a_row_is_named_by_its_machine():
+    said = []
+    place = "/tmp/tux-machine-1/data.parquet:row 17"
+    lines = [(["error: it is bad", f"  at {place}"], 3)]
+    backend = Received({0: [lines], 1: [[([], 3)]]})
+    more = {"machines": 2, "say": said.append, "warn": said.append}
+    assert run(MF(), table(ROWS), options=RunOptions(), on=backend, **more) == 3
+    assert said == ["error: it is bad", "  at machine 1, row 17"]
 
 
 def test_what_machines_are_told_of_their_rows():

@@ -127,7 +127,6 @@ def test_samples_in_shares(program, format):
             "labels of another file are those of all rows",
         ),
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
-        (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
         (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
         (make_question(HoldsOut), "Holding.hold_out may look at all edges"),

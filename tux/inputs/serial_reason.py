@@ -114,8 +114,6 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if reading.vocab or reading.stop or (reading.form and not of_samples):
         return "documents are read whole"
-    if of_samples and asked.dealt:
-        return "errors in labels are told by all rows"
     if of_samples and reading.form == "npz":
         return "a matrix is read whole"
     if of_samples and reading.labels is not None:
