@@ -188,6 +188,34 @@ def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
     is_that_of_one_machine("out", epochs=3)
 
 
+def trains_samples(columns, said, **options):
+    """Train on samples that two machines have in shares."""
+    chosen = RunOptions(jit=False, threads=1, **options)
+    lines = {"say": said.append, "warn": said.append}
+    program, samples = Linear(loss="logistic"), pa.table(columns)
+    return run(program, samples, options=chosen, on=Tables(), machines=2, **lines)
+
+
+@pytest.mark.long
+def test_machines_that_have_their_own_samples_train_as_one_that_has_all():
+    said = []
+    assert trains_samples(SAMPLES, said, epochs=3, out="out") == 0, said
+    write_tables("samples.parquet", [pa.table(SAMPLES)])
+    serial_reason.SMALL = 1 << 20
+    chosen = RunOptions(jit=False, threads=1, epochs=3, workers=2, out="whole")
+    session.run(Linear(loss="logistic"), "samples.parquet", options=chosen)
+    assert model("out") == model("whole")
+
+
+@pytest.mark.long
+def test_an_error_in_labels_is_said_once():
+    said = []
+    wrong = [*SAMPLES["label"][:-1], "maybe"]
+    assert trains_samples(SAMPLES | {"label": wrong}, said) == 3
+    [told] = [line for line in said if "error" in line]
+    assert "3 kinds of labels" in told and said.count("  at machine 1, row 450") == 1
+
+
 @pytest.mark.long
 def test_a_lost_machine_has_all_of_them_start_again(here, monkeypatch):
     """The others have their parts, and nobody has all rows."""

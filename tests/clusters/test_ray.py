@@ -210,7 +210,7 @@ def test_shares_of_a_data_set(data_set, monkeypatch):
     given, take = [], RayMachine.take
 
     def taking(machine, tables, name, notes):
-        given.append((name, sum(map(len, ray.get(tables))), *notes.values()))
+        given.append((name, sum(map(len, ray.get(tables.references))), *notes.values()))
         take(machine, tables, name, notes)
 
     monkeypatch.setattr(RayMachine, "take", taking)
@@ -246,17 +246,20 @@ def test_shares_of_labelled_samples(on_ray, tmp_path, monkeypatch):
     monkeypatch.setattr(serial_reason, "SMALL", 0)
     town = [("Oslo", "Rome", None)[at % 3] for at in range(3000)]
     size = [float(at * at % 17) for at in range(3000)]
-    columns = {"town": town, "size": size, "label": ["no", "yes"] * 1500}
+    gap = [None] * 1500 + size[1500:]  # machine 0 knows no type of it
+    columns = {"town": town, "size": size, "gap": gap, "label": ["no", "yes"] * 1500}
     whole = pa.table(columns)
     write_tables("train.parquet", [whole])
     received, take = {}, RayMachine.take
 
     def taking(machine, tables, name, notes):
-        received[notes["tux.share"]] = sum(each.nbytes for each in ray.get(tables))
+        received[notes["tux.share"]] = sum(each.nbytes for each in ray.get(tables.references))
         take(machine, tables, name, notes)
 
     monkeypatch.setattr(RayMachine, "take", taking)
-    blocks = data.from_arrow([whole.slice(at, 170) for at in range(0, 3000, 170)])
+    rows = [slice(at, at + 150) for at in range(0, 3000, 150)]
+    parts = ({name: each[own] for name, each in columns.items()} for own in rows)
+    blocks = data.from_arrow([pa.table(part) for part in parts])
     how, said = {"jit": False, "threads": 1, "epochs": 3}, []
     assert on_two(blocks, None, said, Linear(loss="logistic"), **how, out="ray") == 0, said
     assert [*received] and max(received.values()) <= whole.nbytes / 2 + HEAD, received
