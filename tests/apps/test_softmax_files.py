@@ -16,10 +16,11 @@ import tux
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.base.text import join_class_names
 from tux.graph.manifest import read_manifest
 from tux.inputs.load import load
 from tux.inputs.synthetic import generate_data
-from tux.program.input import Samples, class_names, join_class_names
+from tux.program.input import Samples, class_names
 
 RNG = np.random.default_rng(4)
 X = np.round(RNG.normal(size=(90, 6)) * (RNG.random((90, 6)) < 0.6), 3)

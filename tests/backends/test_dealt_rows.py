@@ -2,16 +2,21 @@
 and what happens when a machine is lost.
 """
 
+import collections
 import os
 import signal
 import threading
 
 import pyarrow as pa
 import pytest
-from support.machines.dealt_rows import Tables, command_of
+from support.machines.dealt_rows import TableRows, Tables, command_of
 from support.machines.run_folders import drop_times, model
+from support.machines.scripted_machines import ScriptedBackend
 
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.lda.lda import LDA
+from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import driver
@@ -71,6 +76,73 @@ def test_each_machine_gets_its_own_rows_where_a_run_of_a_file_loads_in_shares(mo
     assert rows_per_machine() == []
 
 
+SAMPLES = {
+    "size": [float(at % 7) for at in range(900)],
+    "town": [("Oslo", "Rome", "Bonn")[at % 3] for at in range(900)],
+    "label": [("no", "yes")[at % 2] for at in range(900)],
+}
+
+
+@pytest.mark.parametrize("program", [BlockPG, Linear, GBDT])
+def test_labelled_samples_are_dealt_out(program):
+    samples = pa.table(SAMPLES)
+    assert rows_per_machine(program(), data=samples, workers=2) == [450, 450]
+    assert rows_per_machine(program(), machines=4, data=samples, test=samples) == [225] * 4
+    assert rows_per_machine(program(), data=samples, labels="labels.txt") == []
+    assert rows_per_machine(BlockPG(groups="groups.csv"), data=samples) == []
+
+
+HEAD = 1500
+"""Bytes of the messages around a share that have nothing to do with its rows."""
+
+
+@pytest.mark.parametrize(
+    ("program", "data"),
+    [(MF(), {"user": range(900), "item": range(900), "rating": range(900)}), (BlockPG(), SAMPLES)],
+)
+@pytest.mark.parametrize("machines", [2, 3, 5])
+def test_no_machine_receives_more_than_its_share(program, data, machines):
+    """The bytes that travel to each are counted as the driver has it take its rows."""
+    whole = pa.table({name: [*values] for name, values in data.items()})
+    backend = Received({rank: [[([], 0)]] for rank in range(machines)})
+    assert run(program, whole, options=RunOptions(), on=backend, machines=machines) == 0
+    counts = [backend.bytes[rank] for rank in range(machines)]
+    assert max(counts) <= travelling(whole) / machines + HEAD
+    assert sum(counts) >= travelling(whole)
+
+
+def travelling(table):
+    """Count the bytes of a table as Arrow sends it."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return len(sink.getvalue())
+
+
+class Received(ScriptedBackend):
+    """Machines that count the bytes of the rows that they are given."""
+
+    def __init__(self, scripts):
+        super().__init__(scripts)
+        self.bytes = collections.Counter()
+
+    def rows_of(self, data):
+        return TableRows(data) if isinstance(data, pa.Table) else None
+
+    def takes(self, rank, data, name, notes):
+        self.bytes[rank] += travelling(data)
+
+
+def test_a_row_is_named_by_its_machine():
+    said = []
+    place = "/tmp/tux-machine-1/data.parquet:row 17"
+    lines = [(["error: it is bad", f"  at {place}"], 3)]
+    backend = Received({0: [lines], 1: [[([], 3)]]})
+    more = {"machines": 2, "say": said.append, "warn": said.append}
+    assert run(MF(), table(ROWS), options=RunOptions(), on=backend, **more) == 3
+    assert said == ["error: it is bad", "  at machine 1, row 17"]
+
+
 def test_what_machines_are_told_of_their_rows():
     found = remote_run(MF(), table(ROWS), table(HELD), RunOptions(), 2, Tables())
     given = [(name, len(data), notes) for name, data, notes in found.data_for(1)]
@@ -110,6 +182,34 @@ def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
         (rank, "test.parquet", 3) for rank in (0, 1)
     ]
     is_that_of_one_machine("out", epochs=3)
+
+
+def trains_samples(columns, said, **options):
+    """Train on samples that two machines have in shares."""
+    chosen = RunOptions(jit=False, threads=1, **options)
+    lines = {"say": said.append, "warn": said.append}
+    program, samples = Linear(loss="logistic"), pa.table(columns)
+    return run(program, samples, options=chosen, on=Tables(), machines=2, **lines)
+
+
+@pytest.mark.long
+def test_machines_that_have_their_own_samples_train_as_one_that_has_all():
+    said = []
+    assert trains_samples(SAMPLES, said, epochs=3, out="out") == 0, said
+    write_tables("samples.parquet", [pa.table(SAMPLES)])
+    serial_reason.SMALL = 1 << 20
+    chosen = RunOptions(jit=False, threads=1, epochs=3, workers=2, out="whole")
+    session.run(Linear(loss="logistic"), "samples.parquet", options=chosen)
+    assert model("out") == model("whole")
+
+
+@pytest.mark.long
+def test_an_error_in_labels_is_said_once():
+    said = []
+    wrong = [*SAMPLES["label"][:-1], "maybe"]
+    assert trains_samples(SAMPLES | {"label": wrong}, said) == 3
+    [told] = [line for line in said if "error" in line]
+    assert "3 kinds of labels" in told and said.count("  at machine 1, row 450") == 1
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from tux.backends import ray as module
 from tux.backends.contract import MachineLost, serve_call
 from tux.backends.local import LocalBackend
 from tux.backends.ray import RayMachine
-from tux.backends.ray_rows import DataSet, matching_tables
+from tux.backends.ray_rows import DataSet, first_row, join_columns, matching_tables
 from tux.backends.remote_run import remote_run
 from tux.base.errors import DataError, DiskError, UsageError
 from tux.options.options import RunOptions
@@ -142,16 +142,21 @@ def tables(*columns):
     return [pa.table({"id": [1], "x": pa.array(values, kind)}) for values, kind in columns]
 
 
-def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
+@pytest.mark.parametrize("first", [0, 1])
+def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type(first):
     given = tables(([1.0], "f8"), ([None], "null"), ([2.0], "f8"))
-    assert [*matching_tables([pa.table({}), given[0].slice(0, 0), *given])] == given
+    expected = [table.cast(given[0].schema) for table in given]
+    empty = [pa.table({}), given[0].slice(0, 0)]
+    columns = join_columns(map(first_row, [*empty, *given[first:], *given[:first]]))
+    assert [*matching_tables([*empty, *given], columns)] == expected
+    # also on a machine none of whose rows has a value of the column
+    assert [*matching_tables([given[1]], columns)] == [expected[1]]
 
 
 @pytest.mark.parametrize(
     "others",
     [
         tables(([1.0], "f8"), ([1.0], "f4")),
-        tables(([None], "null"), ([1.0], "f4")),
         [pa.table({"id": [1]}), pa.table({"id": [1], "x": [1]})],
         [pa.table({"id": [1]}), pa.table({"other": [1]})],
     ],
@@ -159,7 +164,7 @@ def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
 def test_blocks_of_other_columns_are_refused(others):
     """float64 would become float32 without a word."""
     with pytest.raises(DataError, match=message("a-block-of-the-data")) as raised:
-        [*matching_tables(others)]
+        join_columns(map(first_row, others))
     for table in others:
         assert ", ".join(f"{each.name} {each.type}" for each in table.schema) in raised.value.what
 

@@ -99,11 +99,11 @@ def test_documents(tux, here, name):
 
 
 @pytest.mark.slow
-def test_samples_of_one_kind_are_read_whole(tux, here):
-    (here / "train.svm").write_text("1 1:1\n1 2:1\n" * 40)
+def test_errors_in_labels_are_those_of_one_process(tux, here):
+    (here / "train.svm").write_text("1 1:1\n1 2:1\n" * 40 + "2 1:1\n3 1:1\n")
     code, _, err = tux("train.svm there --workers 2")
-    assert code == 2
-    assert "of one kind" in err and "leave --workers out" in err
+    assert code == 3
+    assert "3 kinds of labels instead of two" in err and "train.svm:82" in err
 
 
 @pytest.mark.slow

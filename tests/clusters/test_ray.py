@@ -28,6 +28,7 @@ import tux
 from faults.clusters import missing, wait_until
 from faults.ended import RunRemains
 from faults.room import PROGRAM
+from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends.run import run
@@ -190,10 +191,10 @@ def data_set(on_ray, tmp_path, monkeypatch):
     return data, whole
 
 
-def on_two(data, test, said, **options):
+def on_two(data, test, said, program=None, **options):
     """Train on two machines of Ray."""
-    say = {"say": said.append, "warn": said.append}
-    return run(MF(rank=2), data, test, RunOptions(**options), on="ray", machines=2, **say)
+    say, what = {"say": said.append, "warn": said.append}, program or MF(rank=2)
+    return run(what, data, test, RunOptions(**options), on="ray", machines=2, **say)
 
 
 @pytest.mark.long
@@ -209,7 +210,7 @@ def test_shares_of_a_data_set(data_set, monkeypatch):
     given, take = [], RayMachine.take
 
     def taking(machine, tables, name, notes):
-        given.append((name, sum(map(len, ray.get(tables))), *notes.values()))
+        given.append((name, sum(map(len, ray.get(tables.references))), *notes.values()))
         take(machine, tables, name, notes)
 
     monkeypatch.setattr(RayMachine, "take", taking)
@@ -226,6 +227,51 @@ def test_shares_of_a_data_set(data_set, monkeypatch):
     run_here(MF(rank=2), "train.parquet", "test.parquet", options)
     assert model("ray") == model("here")
     assert read_run("ray").data.digest == read_run("here").data.digest
+
+
+HEAD = 2000
+"""Bytes of the tables of a machine that are no rows: types, and ends of blocks."""
+
+
+@pytest.mark.long
+def test_shares_of_labelled_samples(on_ray, tmp_path, monkeypatch):
+    """No machine receives more than its share; an error in labels is told once, by machine 0."""
+    data = pytest.importorskip("ray.data")
+    import pyarrow as pa
+    import ray
+
+    from tux.backends.ray import RayMachine
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
+    town = [("Oslo", "Rome", None)[at % 3] for at in range(3000)]
+    size = [float(at * at % 17) for at in range(3000)]
+    gap = [None] * 1500 + size[1500:]  # machine 0 knows no type of it
+    columns = {"town": town, "size": size, "gap": gap, "label": ["no", "yes"] * 1500}
+    whole = pa.table(columns)
+    write_tables("train.parquet", [whole])
+    received, take = {}, RayMachine.take
+
+    def taking(machine, tables, name, notes):
+        received[notes["tux.share"]] = sum(each.nbytes for each in ray.get(tables.references))
+        take(machine, tables, name, notes)
+
+    monkeypatch.setattr(RayMachine, "take", taking)
+    rows = [slice(at, at + 150) for at in range(0, 3000, 150)]
+    parts = ({name: each[own] for name, each in columns.items()} for own in rows)
+    blocks = data.from_arrow([pa.table(part) for part in parts])
+    how, said = {"jit": False, "threads": 1, "epochs": 3}, []
+    assert on_two(blocks, None, said, Linear(loss="logistic"), **how, out="ray") == 0, said
+    assert [*received] and max(received.values()) <= whole.nbytes / 2 + HEAD, received
+    run_here(
+        Linear(loss="logistic"), "train.parquet", options=RunOptions(**how, workers=2, out="a")
+    )
+    assert model("ray") == model("a")
+    wrong = pa.table(columns | {"label": ["no", "yes"] * 1499 + ["no", "maybe"]})
+    said.clear()
+    assert on_two(data.from_arrow(wrong), None, said, Linear(loss="logistic"), **how) == 3
+    [told] = [each for each in said if "3 kinds of labels" in each]
+    assert "  at machine 1, row 1500" in said, said
 
 
 @pytest.mark.long

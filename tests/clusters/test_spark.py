@@ -237,3 +237,69 @@ def test_a_data_frame_of_spark(on_spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert model("spark") == model("local")
     assert read_run("spark").data.digest == read_run("local").data.digest
+
+
+SAMPLES = """
+import os
+
+from pyspark.sql import SparkSession
+
+import tux
+from tux import Linear, TuxError
+from tux.arrays.arrow import write_tables
+from tux.backends import spark as backend
+from tux.inputs import serial_reason
+
+here, spool = os.getcwd(), backend.spool
+
+
+def counting(batches, folder, spooled, notes):
+    received = []
+
+    def each():
+        for batch in batches:
+            received.append(batch.nbytes)
+            yield batch
+
+    spool(each(), folder, spooled, notes)
+    with open(f"{here}/received-{notes['tux.share']}", "w") as file:
+        file.write(str(sum(received)))
+
+
+backend.spool = counting
+serial_reason.SMALL = 0
+spark = SparkSession.builder.getOrCreate()
+town = ["Oslo", "Rome", None]
+rows = [(town[at % 3], float(at * at % 17), "no" if at % 2 else "yes") for at in range(3000)]
+frame = spark.createDataFrame(rows, "town string, size double, label string").persist()
+how = dict(epochs=3, jit=False, threads=1, progress=False)
+on_two = dict(on="spark", machines=2)
+tux.run(Linear(loss="logistic"), frame, **how, **on_two, out="spark")
+write_tables("train.parquet", frame.toArrow().to_batches())
+print("whole", frame.toArrow().nbytes)
+tux.run(Linear(loss="logistic"), "train.parquet", **how, workers=2, out="local")
+rows[-1] = ("Bonn", 1.0, "maybe")
+try:
+    wrong = spark.createDataFrame(rows, "town string, size double, label string").persist()
+    tux.run(Linear(loss="logistic"), wrong, **how, **on_two)
+except TuxError as error:
+    print("error", error)
+spark.stop()
+"""
+
+OWN = 16
+"""Bytes of tux's own columns in a row that goes to a machine."""
+
+
+@pytest.mark.long
+def test_shares_of_labelled_samples(on_spark, tmp_path, monkeypatch):
+    """No machine receives more than its share; an error in labels is told once."""
+    done = run_program(tmp_path, SAMPLES, on_spark.environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    received = [int((tmp_path / f"received-{rank} of 2").read_text()) for rank in (0, 1)]
+    [whole] = re.findall(r"^whole (\d+)$", done.stdout, re.MULTILINE)
+    assert max(received) <= int(whole) / 2 + 1500 * OWN + 2000, (received, whole)
+    assert "error 3 kinds of labels" in done.stdout, done.stdout
+    assert "  at machine 1, row 1500" in done.stdout, done.stdout
+    monkeypatch.chdir(tmp_path)
+    assert model("spark") == model("local")

@@ -150,7 +150,6 @@ def test_documents_in_shares(reading, format):
             "labels of another file are those of all rows",
         ),
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
-        (make_question(BlockPG, dealt=True), "errors in labels are told by all rows"),
         (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),

@@ -261,7 +261,8 @@ class Driver:
         if event.placing != self._placings[rank]:
             return
         for stream, text in event.lines:
-            told = rename_folders(text, self._run.driver_paths(self._folders[rank]))
+            names = self._run.row_places(self._folders)
+            told = rename_folders(text, names | self._run.driver_paths(self._folders[rank]))
             if rank == 0:
                 (self._say if stream == "out" else self._warn)(told)
             elif stream == "err":

@@ -19,7 +19,7 @@ from tux.backends.contract import (
     answer_of,
     serve_call,
 )
-from tux.backends.ray_rows import DataSet, cause_in_report, matching_tables
+from tux.backends.ray_rows import DataSet, TablesOfRay, cause_in_report, matching_tables
 from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
@@ -97,21 +97,21 @@ class RayPlace:
         """See `MachineCommand.serve`."""
         return self._command.serve(method, *arguments)
 
-    def take(self, name: str, tables: list[Any], notes: dict[str, str]) -> list[Any]:
+    def take(self, name: str, tables: TablesOfRay, notes: dict[str, str]) -> list[Any]:
         """Write the rows of tables, which Ray holds, to a Parquet file in the machine's folder."""
         return serve_call(self._take, name, tables, notes)
 
-    def _take(self, name: str, tables: list[Any], notes: dict[str, str]) -> None:
+    def _take(self, name: str, tables: TablesOfRay, notes: dict[str, str]) -> None:
         from tux.arrays.arrow import write_tables
 
         def fetch_tables() -> Iterator[Any]:
-            for reference in tables:
+            for reference in tables.references:
                 self._command.stay()
                 yield library().get(reference)
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
-        write_tables(path, matching_tables(fetch_tables()), notes)
+        write_tables(path, matching_tables(fetch_tables(), tables.columns), notes)
 
     def close(self) -> None:
         """See `MachineCommand.close`."""

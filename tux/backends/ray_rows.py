@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tux.backends.contract import EngineRows
 from tux.base.errors import DataError
 
 
+class TablesOfRay(NamedTuple):
+    """Rows that a machine gets: references to the tables, and the `columns` of all tables of the
+    data set, a schema of Arrow.
+    """
+
+    columns: Any
+    references: Sequence[Any]
+
+
 class DataSet(EngineRows):
     """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
-    none, or they cannot be computed.
+    none, they cannot be computed, or they have different columns.
     """
 
     def __init__(self, data: Any) -> None:
@@ -24,11 +33,14 @@ class DataSet(EngineRows):
             ) from None
         if not self._data.count():
             raise DataError("the data set has no rows", do="look at its filters")
+        how = {"batch_format": "pyarrow", "batch_size": None}
+        first = self._data.map_batches(first_row, **how)
+        self._columns = join_columns(first.iter_batches(**how))
 
     @property
     def whole(self) -> Any:
         """See `EngineRows`."""
-        return self._data.to_arrow_refs()
+        return self._tables(self._data)
 
     def size(self) -> int:
         """See `EngineRows`: the bytes of the tables."""
@@ -39,32 +51,52 @@ class DataSet(EngineRows):
         if (rows := self._data.count()) < machines:
             return ()
         cuts = [rows * rank // machines for rank in range(1, machines)]
-        return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
+        return [self._tables(share) for share in self._data.split_at_indices(cuts)]
+
+    def _tables(self, data: Any) -> TablesOfRay:
+        return TablesOfRay(self._columns, data.to_arrow_refs())
 
 
-def matching_tables(tables: Iterable[Any]) -> Iterator[Any]:
-    """Yield the tables that have rows; one whose rows were filtered out may have no columns.
-    DataError where a table has other columns than the first, whose columns they would become.
+def first_row(block: Any) -> Any:
+    """Return the first row of a block, which is a table of Arrow."""
+    return block.slice(0, min(1, block.num_rows))
+
+
+def join_columns(tables: Iterable[Any]) -> Any:
+    """Return the columns of all tables, of which one at least has rows: a column has the type of
+    the tables that have a value of it. A table without rows may have no columns. DataError where
+    one has other columns than the first.
     """
-    first: list[tuple[str, str]] = []
+    first: Any = None
     for table in tables:
-        if not table.num_rows:
-            continue
-        columns = [(field.name, str(field.type)) for field in table.schema]
-        first = first or columns
-        known = [*map(_fill_type, columns, first)] if len(columns) == len(first) else columns
-        if known != first:
-            one, other = (", ".join(map(" ".join, each)) for each in (first, columns))
-            raise DataError(
-                f"a block of the data set has the columns {other}, and another one has {one}",
-                do="give all blocks the same columns and types, for example with map_batches",
-            )
-        yield table
+        if table.num_rows:
+            schema = table.schema.remove_metadata()
+            first = schema if first is None else _join_two(first, schema)
+    return first
 
 
-def _fill_type(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
-    """Return the column; with the type of the first one if all its values are missing."""
-    return first if column == (first[0], "null") else column
+def _join_two(first: Any, other: Any) -> Any:
+    """Return the columns of tables of which some have the columns `first`, others the `other`."""
+    if first.names == other.names:
+        for at, (known, new) in enumerate(zip(first, other, strict=True)):
+            if str(known.type) == "null":
+                first = first.set(at, new)
+            elif str(new.type) not in ("null", str(known.type)):
+                break
+        else:
+            return first
+    one, two = (", ".join(f"{c.name} {c.type}" for c in each) for each in (first, other))
+    raise DataError(
+        f"a block of the data set has the columns {two}, and another one has {one}",
+        do="give all blocks the same columns and types, for example with map_batches",
+    )
+
+
+def matching_tables(tables: Iterable[Any], columns: Any) -> Iterator[Any]:
+    """Yield the tables that have rows, with these columns: one that has no value of a column may
+    have another type for it.
+    """
+    return (table.cast(columns) for table in tables if table.num_rows)
 
 
 def cause_in_report(error: Exception) -> str:

@@ -86,6 +86,13 @@ class RemoteRun:
             else:
                 yield name, data, {}
 
+    def row_places(self, folders: Sequence[str]) -> dict[str, str]:
+        """Return how places of rows, which machines know below their folders, begin here, where
+        each has rows of its own: one machine may tell of a row of another.
+        """
+        at = {f"{folder}/{TRAIN}:row ": rank for rank, folder in enumerate(folders)}
+        return {name: f"machine {rank}, row " for name, rank in at.items()} if self.dealt else {}
+
     def driver_paths(self, folder: str) -> dict[str, str]:
         """Return the driver's names for the folders and files below a machine's folder."""
         files = {f"{folder}/{name}": MEMORY for name in self.held}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from io import StringIO
 
 IRREGULAR = {
     **{"vertex": "vertices", "index": "indices", "matrix": "matrices", "epoch": "epochs"},
@@ -137,3 +139,12 @@ def plural_noun(noun: str) -> str:
 def list_numbers(values: Iterable[int]) -> str:
     """Return numbers in ascending order as text, as in "0, 2, 5"."""
     return ", ".join(map(str, sorted(values)))
+
+
+def join_class_names(classes: Sequence[str]) -> str:
+    """Write labels of classes as the text of a parameter, which `tux.program.input.class_names`
+    reads.
+    """
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(classes)
+    return line.getvalue()

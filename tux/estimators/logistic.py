@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tux.apps.linear import Linear
+from tux.base.text import join_class_names
 from tux.estimators.conventions import ConvergenceWarning
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.linear import LinearClassifier
 from tux.estimators.matrices import samples
 from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
-from tux.program.input import join_class_names
 
 
 class LogisticRegression(LinearClassifier):

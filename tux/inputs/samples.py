@@ -18,12 +18,21 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
+from tux.base.text import join_class_names
 from tux.io.edges.read import read_edges
-from tux.io.samples.labels import MORE, SampleLabels, UnknownLabel, class_numbers, label_value
+from tux.io.samples.faults import no_weight
+from tux.io.samples.labels import (
+    MORE,
+    SampleLabels,
+    UnknownLabel,
+    class_numbers,
+    label_value,
+    unknown_label,
+)
 from tux.io.samples.samples import SampleData, read_samples
 from tux.io.source.text import OnBadRow
 from tux.options.options import Reading
-from tux.program.input import Samples, class_names, join_class_names
+from tux.program.input import Samples, class_names
 from tux.program.program import Program
 from tux.program.returns import call_hook
 
@@ -125,17 +134,7 @@ def explain_unknown_labels(
     except UnknownLabel as error:
         if train is not None or classes is None:
             raise
-        there = error.do.split(". ")[-1]
-        if is_multiclass(program):
-            what = f"the classes are to be {join_class_names(classes)}: {error.what}"
-            do = f"name all labels of {source} with --classes, or leave it out. {there}"
-        else:
-            what = f"the classes are to be {classes[0]} and {classes[1]}: {error.what}"
-            do = (
-                f"name two of the labels of {source} with --negative and --positive, or neither. "
-                f"{there}"
-            )
-        raise UsageError(what, where=error.where, do=do) from None
+        raise unknown_label(error, source, classes, multiclass=is_multiclass(program)) from None
 
 
 def _classes(program: Program) -> tuple[str, ...] | None:
@@ -195,10 +194,7 @@ def samples_to_edges(
     """Turn samples into edges with a program's fields, behind those of training, if given."""
     kind, edges = program.edge.ends[0], samples.edges
     if train is None and not samples.weight.any():
-        raise DataError(
-            f"the weight of each {kind} is 0",
-            do=f"Give some {kind}s a larger weight, or leave the weights out.",
-        )
+        raise no_weight(kind)
     known = {
         name: values
         for name, values in (("label", samples.label), ("weight", samples.weight))

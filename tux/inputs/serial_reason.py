@@ -121,8 +121,6 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
         return why
-    if of_samples and asked.dealt:
-        return "errors in labels are told by all rows"
     if of_samples and reading.form == "npz":
         return "a matrix is read whole"
     if of_samples and reading.labels is not None:

@@ -5,14 +5,13 @@ are named, and what is computed from the data before training.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tux.base.errors import UsageError
+from tux.base.text import join_class_names
 from tux.program.hooks import AnyProgram, check_hooks
 from tux.program.types import Edge
 
@@ -215,13 +214,6 @@ def class_names(text: str) -> tuple[str, ...]:
             do="separate labels by commas, and put one with a comma in it in double quotes",
         ) from None
     return tuple(name.strip() for name in names)
-
-
-def join_class_names(classes: Sequence[str]) -> str:
-    """Write labels of classes as the text of a parameter, which `class_names` reads."""
-    line = StringIO()
-    csv.writer(line, lineterminator="").writerow(classes)
-    return line.getvalue()
 
 
 def _one_type(edge: Edge) -> bool:

@@ -22,6 +22,7 @@ from tux.io.bags.hashed import hash_words
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.edges.columns import check_names_differ, unused_notes
+from tux.io.samples.faults import shared_feature
 from tux.io.samples.labels import (
     MAX_LABEL,
     SampleLabels,
@@ -213,6 +214,7 @@ class SampleTable:
             missing={},
             collided=0,
             numbering=str(self._numbering() or ""),
+            doubtful={},
         )
 
     def add(
@@ -318,12 +320,23 @@ class SampleTable:
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
         if owner != place:
-            what = (
-                f"columns {self.names[owner]!r} and {self.names[place]!r} both give the "
-                f"{self.asked.column} {name!r}"
-            )
-            raise DataError(what, where=self.asked.path, do="Rename one of them.")
+            columns = [self.names[at] for at in sorted((owner, place))]
+            raise shared_feature(self.asked, columns, name)
         return number
+
+    def doubtful(self) -> dict[str, int]:
+        """Return the features that two columns of words may give, as `a` and `a=b` may, each with
+        the place of the column that gives it here.
+        """
+        words = [self.names[at] for at, role in enumerate(self.roles) if role == "word"]
+        longer = tuple(
+            f"{name}=" for name in words if any(name.startswith(f"{each}=") for each in words)
+        )
+        return {
+            name: place
+            for name, (_, place) in (self._features.items() if longer else ())
+            if name.startswith(longer)
+        }
 
     def whole(self, where: Where) -> SampleRows:
         """Return all rows; call it once."""

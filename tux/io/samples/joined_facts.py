@@ -6,23 +6,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError, TuxError, UsageError
 from tux.io.bags.bag_lines import LineFacts
 from tux.io.bags.entries import BagSpec
+from tux.io.samples.faults import (
+    label_error,
+    label_fault,
+    no_entry,
+    no_label,
+    no_weight,
+    several_error,
+    shared_feature,
+)
 from tux.io.samples.labels import (
     Classes,
     LabelKinds,
+    UnknownLabel,
+    Where,
     kind_numbers,
     kind_signs,
     number_label_fault,
     plain_number,
+    unknown_label,
 )
 from tux.io.samples.options import SampleOptions
-from tux.io.samples.samples import SPELLED_LABELS, label_error, label_fault, several_labels
-from tux.io.samples.shares import LABELS, SampleFacts, read_whole
+from tux.io.samples.samples import SPELLED_LABELS, several_labels
+from tux.io.samples.shares import LABELS, SampleFacts
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import (
     LOOKED_AT,
@@ -32,6 +46,16 @@ from tux.io.source.precision import (
     lost_note,
     may_lose_digits,
 )
+from tux.io.source.text import BadRows
+
+
+class SampleFault(NamedTuple):
+    """An error about all rows, and the number of the row of which the error is to have the place;
+    0 if it has one, or needs none.
+    """
+
+    error: TuxError
+    row: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,25 +66,73 @@ class JoinedFacts:
     asked: BagSpec
     how: SampleOptions
 
-    def check(self) -> None:
-        """Raise `DataError` if a row lacks its label and may not, and MustReadWhole for another
-        error that only the whole shows.
-        """
-        rows = sum(facts.rows for facts in self.each)
-        lacking = sum(facts.lacking.rows for facts in self.each)
-        if not rows or lacking == rows and self.how.on_bad_row == "skip":
-            raise read_whole(self.asked, "none is usable")
-        texts = [fact.label for facts in self.each for fact in facts.labels]
-        of_lines = any(facts.lines for facts in self.each)
-        if of_lines and several_labels([text for text in texts if isinstance(text, str)]):
-            raise read_whole(self.asked, "there seem to be several labels in a row")
-        if lacking and self.how.on_bad_row == "stop":
+    def fault(self) -> SampleFault | None:
+        """Return the first fault that only all shares together show; None if there is none."""
+        rows: list[int] = []
+
+        def where(row: int) -> str:
+            rows.append(row)  # the loader that has read it knows its place
+            return ""
+
+        try:
+            self._check_features()
+            self._check_labels(where)
+            if not self.how.numeric:
+                self._classes(where)
+            self._check_content()
+        except (DataError, UsageError) as error:
+            return SampleFault(error, next(iter(rows), 0))
+        return None
+
+    def _check_features(self) -> None:
+        """Raise `DataError` where two columns of a table give the same feature."""
+        owner: dict[str, int] = {}
+        for facts in filter(None, (facts.table for facts in self.each)):
+            for name, place in facts.doubtful.items():
+                if owner.setdefault(name, place) != place:
+                    columns = [facts.names[at] for at in sorted((owner[name], place))]
+                    raise shared_feature(self.asked, columns, name)
+
+    def _check_labels(self, where: Where) -> None:
+        """Raise `DataError` where labels are several in a row, or are lacking and may not."""
+        known = self._kinds
+        if any(facts.lines for facts in self.each) and (several := self._several(known.texts)):
+            row = int(known.first[known.texts.index(several)])
+            raise several_error(several, where(row))
+        rows = self._rows
+        if not rows:
+            bad = BadRows(self.asked.path, stop=False)
+            bad.count, bad.first = sum(facts.skipped for facts in self.each), self.first_skipped
+            raise bad.no_usable_row(self.asked.row)
+        if not (lacking := self._lacking):
+            return
+        if self.how.on_bad_row == "stop":
             place, why = self._first_lacking()
             raise label_error(why, place, lacking, rows)
+        if lacking == rows:
+            raise no_label(self.asked.path, self.first_skipped)
+
+    def _several(self, texts: Sequence[str]) -> str:
+        """Return the first label that looks like several; a number does not."""
+        words = {fact.label for facts in self.each for fact in facts.labels}
+        return several_labels([text for text in texts if text in words])
+
+    def _check_content(self) -> None:
+        """Raise `DataError` if the rows have no entry, or no weight."""
         if not any(facts.entries for facts in self.each):
-            raise read_whole(self.asked, f"there is no {self.asked.column}")
+            raise no_entry(self.asked, self._rows - self._lacking)
         if not any(facts.weighs for facts in self.each):
-            raise read_whole(self.asked, "all weights are 0")
+            raise no_weight(self.asked.row)
+
+    @property
+    def _rows(self) -> int:
+        """The number of rows that could be parsed."""
+        return sum(facts.rows for facts in self.each)
+
+    @property
+    def _lacking(self) -> int:
+        """The number of these rows that have no label."""
+        return sum(facts.lacking.rows for facts in self.each)
 
     def rows_before(self, share: int) -> int:
         """Count the rows that have numbers before a share."""
@@ -140,25 +212,34 @@ class JoinedFacts:
         return str(self._lines.numbering(self.asked, "svm"))
 
     def label_values(self, share: int) -> tuple[np.ndarray, Classes]:
-        """Return the number that stands for each label of a share (k,) float32, and the classes.
-        Raises MustReadWhole for labels that are not of the classes, or of too few or too many
-        kinds.
+        """Return the number that stands for each label of a share (k,) float32, and the classes."""
+        values, kind_of, classes = self._classes(lambda row: "")
+        places = {text: at for at, text in enumerate(self._kinds.texts)}
+        own = [places[self._text(fact.label)] for fact in self.each[share].labels]
+        return np.append(values, np.float32(0))[kind_of[own]], classes
+
+    def _classes(self, where: Where) -> tuple[np.ndarray, np.ndarray, Classes]:
+        """Return the number that stands for each kind of labels (k,) float32, the kind of each text
+        of `_kinds`, and the classes. Raises the errors of `tux.io.samples.labels.label_signs`, and
+        UsageError for a label that is none of the classes which the user has named.
         """
-        kinds = self._kinds()
-        places = {text: at for at, text in enumerate(kinds.texts)}
+        kinds, named = self._kinds, self.how.classes
         if len(kinds.texts) <= SPELLED_LABELS:
             kinds = kinds._replace(texts=self._spell(kinds.texts))
         merged, kind_of = kinds.merge()
         told = kind_numbers if self.how.multiclass else kind_signs
         try:
-            values, classes = told(merged, self.how.classes, lambda at: "", self.asked.path)
-        except (DataError, UsageError) as error:
-            raise read_whole(self.asked, error.what) from None
-        own = [places[self._text(fact.label)] for fact in self.each[share].labels]
-        return np.append(values, np.float32(0))[kind_of[own]], classes
+            values, classes = told(merged, named, where, self.asked.path)
+        except UnknownLabel as error:
+            if named is None:
+                raise
+            many = self.how.multiclass
+            raise unknown_label(error, self.asked.path, named, multiclass=many) from None
+        return values, kind_of, classes
 
+    @cached_property
     def _kinds(self) -> LabelKinds:
-        """Return the texts of the labels of all shares."""
+        """The texts of the labels of all shares, with the numbers of rows among all."""
         first, counts = dict[str, int](), dict[str, int]()
         before = 0
         for facts in self.each:

@@ -18,6 +18,7 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError, UsageError
+from tux.base.text import join_class_names
 from tux.io.bags.entries import Entries
 from tux.io.bags.pair_faults import number_fault
 from tux.io.source.places import Places
@@ -217,6 +218,23 @@ def line_of(
 
 class UnknownLabel(DataError):
     """A label that is none of the given classes."""
+
+
+def unknown_label(
+    error: UnknownLabel, source: object, classes: Classes, *, multiclass: bool
+) -> UsageError:
+    """Return the error about a label of the `source` that is none of the `classes` which the user
+    has named.
+    """
+    there = error.do.split(". ")[-1]
+    if multiclass:
+        what = f"the classes are to be {join_class_names(classes)}: {error.what}"
+        do = f"name all labels of {source} with --classes, or leave it out. {there}"
+    else:
+        what = f"the classes are to be {classes[0]} and {classes[1]}: {error.what}"
+        do = f"name two of the labels of {source} with --negative and --positive, or neither. "
+        do += there
+    return UsageError(what, where=error.where, do=do)
 
 
 def label_signs(

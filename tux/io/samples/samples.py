@@ -25,6 +25,7 @@ from tux.io.bags.numbering import Trained, renumber
 from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
+from tux.io.samples.faults import label_error, label_fault, no_entry, no_label, several_error
 from tux.io.samples.labels import (
     F4,
     Classes,
@@ -46,7 +47,7 @@ from tux.io.samples.tables import read_text_table
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
 from tux.io.source.precision import lost_note
-from tux.io.source.text import ADVICE, NUMBER, BadRows, quote_word
+from tux.io.source.text import NUMBER, BadRows, quote_word
 
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
@@ -229,13 +230,7 @@ def _read_rows(asked: BagSpec, form: str, how: SampleOptions, *, parquet: bool) 
     labels = SampleLabels.of(entries.labels)
     if several := several_labels(labels.texts):
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
-        raise DataError(
-            f"labels with a comma or a semicolon, such as {quote_word(several)}: several "
-            "labels, or a decimal comma",
-            where=where(row),
-            do="Write numbers with a point; of several labels write a file for each, in which it "
-            "is 1 or 0.",
-        )
+        raise several_error(several, where(row))
     if len(labels.texts) <= SPELLED_LABELS:
         labels = labels._replace(texts=spelled_labels(asked.path, entries.rows[labels.first()]))
     return SampleRows(entries, where, labels, weight=entries.weights)
@@ -296,11 +291,6 @@ def _classes(
     return label, classes, rows
 
 
-def label_fault(word: str) -> str:
-    """Return the fault of a label that is none, "" if it is missing, in words."""
-    return f"the label is {word!r}, not finite" if word else "the label is missing"
-
-
 def _numbers(
     rows: SampleRows, required: bool, bad: BadRows
 ) -> tuple[np.ndarray, tuple[()], SampleRows]:
@@ -329,13 +319,8 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
     bad.first = bad.first or f"{place}: {why}"
     bad.count += len(lacking)
     if len(lacking) == len(rows.entries.rows):
-        raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
+        raise no_label(bad.path, bad.first)
     return rows_without(rows, lacking)
-
-
-def label_error(why: str, place: str, lacking: int, rows: int) -> DataError:
-    """Return the error about the first of so many `lacking` labels of all `rows`."""
-    return DataError(why, where=place, do="Correct the labels." if lacking > rows // 2 else ADVICE)
 
 
 def rows_without(rows: SampleRows, dropped: np.ndarray) -> SampleRows:
@@ -376,6 +361,6 @@ def _edges(
         )
     entries, column, left_out = known_entries(entries, column, only)
     if not len(entries.value) and known is None:
-        raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+        raise no_entry(asked, len(entries.rows))
     against = None if known is None else {asked.column: known}
     return edges_of(asked, entries, column, kinds, against, notes), len(left_out)

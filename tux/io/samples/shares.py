@@ -22,6 +22,7 @@ from tux.io.samples.labels import (
     F4,
     SampleLabels,
     SampleRows,
+    Where,
     label_value,
     line_of,
     numbers_of,
@@ -96,7 +97,8 @@ class SampleFacts(NamedTuple):
 class SampleShare:
     """The rows of a share that have a label, n of them, with numbers from 1 here. `labels`: places
     in those of its `facts` (n,) int32, or numbers (n,) float64; `weight` (n,) float32. `close`: the
-    different numbers of columns and labels, as far as they are close together.
+    different numbers of columns and labels, as far as they are close together. `where(row)`: the
+    place of a row, by its number here.
     """
 
     asked: BagSpec
@@ -106,6 +108,7 @@ class SampleShare:
     weight: np.ndarray
     close: dict[int, CloseNumbers]
     facts: SampleFacts
+    where: Where
 
     def ranges_of(self, columns: Mapping[int, str]) -> dict[int, NumberRange]:
         """Return the least and the largest value of some columns, by number or place, of those that
@@ -150,7 +153,8 @@ def read_sample_share(
     """Read a share of the samples of the `whole` input, which shows the form of the rows: see
     `tux.io.samples.samples.read_samples`. `tell` is called with the amount read.
 
-    Raises `DataError` for a bad row, and MustReadWhole where an error needs all rows.
+    Raises `DataError` for a bad row, and MustReadWhole where lines seem to have no labels, or have
+    a label -0.
     """
     form, asked = plan_reading(whole, ends, fields, format, how, share)
     if form == "svm":
@@ -194,11 +198,7 @@ def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | Non
 def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
     """Return the rows of a share of a table."""
     table = found.table
-    features = {name: role for name, role in zip(table.names, table.roles, strict=True)}
-    for name, role in features.items():
-        like = (other for other in features if other.startswith(f"{name}="))
-        if role == "word" and next(like, "") and not asked.bits:
-            raise read_whole(asked, "two columns may give one feature")
+    facts = table.facts._replace(doubtful=table.doubtful())
     rows = table.whole(found.where)
     if rows.labels is not None:
         labels = _texts(rows.labels, rows.entries.rows)
@@ -206,7 +206,7 @@ def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
         labels = _numbers(rows.numbers)
     else:
         raise read_whole(asked, "there are no labels")
-    return _Read(rows, found.numbered, labels, table.close, table=table.facts)
+    return _Read(rows, found.numbered, labels, table.close, table=facts)
 
 
 def read_whole(asked: BagSpec, why: str) -> MustReadWhole:
@@ -310,7 +310,7 @@ def _make_share(asked: BagSpec, how: SampleOptions, read: _Read) -> SampleShare:
         read.table,
     )
     known = labels.values[~labels.lacking]
-    return SampleShare(asked, how, left, known, weight, read.close, facts)
+    return SampleShare(asked, how, left, known, weight, read.close, facts, rows.where)
 
 
 def _large(entries: Entries, table: TableFacts | None) -> list[tuple[int, str]]:

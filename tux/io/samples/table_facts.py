@@ -21,7 +21,8 @@ class TableFacts(NamedTuple):
     were passed over. `words`: of columns of words, whether all are numbers. `excess`: of columns
     that may count the rows, the least and the largest difference to the numbers of the rows.
     `missing`: missing numbers. `collided`: entries whose hash another one of the row has.
-    `numbering`: see `tux.io.bags.numbering.ColumnNumbering`.
+    `numbering`: see `tux.io.bags.numbering.ColumnNumbering`. `doubtful`: features that two columns
+    of words may give, with the column that gives each.
     """
 
     names: list[str]
@@ -33,6 +34,7 @@ class TableFacts(NamedTuple):
     missing: dict[int, int]
     collided: int
     numbering: str
+    doubtful: dict[str, int]
 
     @staticmethod
     def join(each: Sequence[TableFacts], before: Sequence[int]) -> TableFacts:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tux.io.samples.joined_facts import JoinedFacts
+from tux.base.errors import TuxError
+from tux.base.text import one_line
+from tux.io.samples.joined_facts import JoinedFacts, SampleFault
 from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleFacts, SampleShare
 from tux.io.source.precision import NumberRange
@@ -61,13 +63,15 @@ def exchange_samples(
     plan: LoadingPlan, me: int, share: SampleShare, fields: Sequence[str]
 ) -> Rounds[tuple[InputShare, EarlyRowsRead]]:
     """Return the edges of a share, with the `fields` of edges, and the facts about its rows. Raise
-    `DataError` and MustReadWhole as all loaders do, BadColumns for a message that does not fit.
+    `DataError` and UsageError about all rows as all loaders do, BadColumns for a message that does
+    not fit.
     """
     own = np.frombuffer(msgspec.json.encode(share.facts), np.uint8)
     inbox = yield from tell_all(plan.loaders, [own])
     each = [_facts(feed) for feed in columns_by_sender(inbox)]
     joined = JoinedFacts(each, share.asked, share.how)
-    joined.check()
+    if fault := joined.fault():
+        raise (yield from _with_place(plan, fault, fault.row - joined.rows_before(me), share))
     labels, classes = share.labels, tuple[str, ...]()
     if not share.how.numeric:
         values, classes = joined.label_values(me)
@@ -78,6 +82,20 @@ def exchange_samples(
     edges = _edges(plan, share, fields, data, joined.rows_before(me))
     edges.classes, edges.numbered = classes, joined.numbered
     return edges, read
+
+
+def _with_place(
+    plan: LoadingPlan, fault: SampleFault, row: int, share: SampleShare
+) -> Rounds[TuxError]:
+    """Return the error about all rows; if it is about one, which would be number `row` in this
+    share, with the place that the loader tells which has read it.
+    """
+    if fault.row:
+        place = share.where(row) if 0 < row <= share.facts.numbered else ""
+        own = np.frombuffer(msgspec.json.encode(place), np.uint8)
+        inbox = yield from tell_all(plan.loaders, [own])
+        fault.error.where = one_line("".join(f.decode_json(str) for f in columns_by_sender(inbox)))
+    return fault.error
 
 
 def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:

@@ -1,0 +1,60 @@
+"""Errors about labelled samples that show when all rows are known. One process that reads all of
+them raises these, and so do several that have told each other of their shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tux.base.errors import DataError
+from tux.io.bags.entries import BagSpec
+from tux.io.source.text import ADVICE, quote_word
+
+
+def several_error(text: str, place: str) -> DataError:
+    """Return the error about a label whose `text` looks like several."""
+    return DataError(
+        f"labels with a comma or a semicolon, such as {quote_word(text)}: several labels, or a "
+        "decimal comma",
+        where=place,
+        do="Write numbers with a point; of several labels write a file for each, in which it is 1 "
+        "or 0.",
+    )
+
+
+def label_fault(word: str) -> str:
+    """Return the fault of a label that is none, "" if it is missing, in words."""
+    return f"the label is {word!r}, not finite" if word else "the label is missing"
+
+
+def label_error(why: str, place: str, lacking: int, rows: int) -> DataError:
+    """Return the error about the first of so many `lacking` labels of all `rows`."""
+    return DataError(why, where=place, do="Correct the labels." if lacking > rows // 2 else ADVICE)
+
+
+def no_label(path: str, first: str) -> DataError:
+    """Return the error about samples none of which has a label; why, of the `first` bad row."""
+    return DataError(f"no sample of {path} has a label; the first: {first}")
+
+
+def no_entry(asked: BagSpec, rows: int) -> DataError:
+    """Return the error about so many rows without an entry."""
+    return DataError(f"no {asked.column} in {rows:,} {asked.row}s of {asked.path}")
+
+
+def no_weight(row: str) -> DataError:
+    """Return the error about rows, each called a `row`, whose weights are all 0."""
+    return DataError(
+        f"the weight of each {row} is 0",
+        do=f"Give some {row}s a larger weight, or leave the weights out.",
+    )
+
+
+def shared_feature(asked: BagSpec, columns: Sequence[str], feature: str) -> DataError:
+    """Return the error about two columns, by their names, that give the same feature."""
+    first, second = columns
+    return DataError(
+        f"columns {first!r} and {second!r} both give the {asked.column} {feature!r}",
+        where=asked.path,
+        do="Rename one of them.",
+    )
