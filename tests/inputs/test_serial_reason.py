@@ -97,6 +97,8 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Walks, "random"),
         make_question(HoldsOut),
         make_question(SocialShop, "dbh"),
+        make_question(SocialShop, "bicut:bought"),
+        make_question(SocialShop, "auto:tagged"),
         make_question(TaggedPages, "auto"),
     ],
 )
@@ -135,6 +137,8 @@ def test_samples_in_shares(program, format):
         (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),
+        (make_question(SocialShop, "auto:friend"), "auto looks at all edges"),
+        (make_question(SocialShop, "ne:bought"), "ne looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
         (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
         (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),

@@ -23,7 +23,7 @@ from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
 from tux.graph.links import held_share
-from tux.graph.partitioned import choose_method, whole_types
+from tux.graph.partitioned import CutMethod, choose_method, whole_types
 from tux.graph.topologies import check_weights, topology_kind
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
 from tux.inputs.loaded_graph import read_bare_graph, totals_of_types
@@ -62,8 +62,9 @@ from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, Sam
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
+from tux.partition.method_of_type import MethodOfType
 from tux.program import sources
-from tux.program.base_program import along, other_types
+from tux.program.base_program import along, first_edge, other_types
 from tux.program.input import Samples
 from tux.program.program import Program
 
@@ -248,18 +249,28 @@ def plan_of(
     """Return the plan by which loaders make the same parts as
     `tux.graph.partitioned.partition_inputs`. `has_test`: held-out edges are given.
     """
-    whole, name = whole_types(program), known_partitioner(program, partitioner)
-    pairs = [edge.ends for edge in program.edge_types.values()]
-    how = choose_method(pairs, name, parts, whole, program.edge.whole)
+    whole = whole_types(program)
+    how, alone = _method_of(program, partitioner, parts)
     others = {name: edge.ends for name, edge in other_types(program).items()}
     given = loaders, parts, how.name, seed, how.bipartite, how.favourite
     ends, data = program.edge.ends, dict[str, list[str]]()
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
-    kept = whole[0] if whole else ""
     more = topology_kind(program), 0.0 if has_test else held_share(program)
-    return LoadingPlan(ends, *given, others, kept, data, *more)
+    first = whole[0] if whole else ""
+    return LoadingPlan(ends, *given, others, first, data, *more, alone, whole)
+
+
+def _method_of(program: Program, partitioner: str, parts: int) -> tuple[CutMethod, str | None]:
+    """Return how the edges of all types are cut, or those of one type alone, and the name of that
+    one in `EdgeData.by_type`, None if there is none.
+    """
+    method, named = MethodOfType.parse(known_partitioner(program, partitioner))
+    pairs = [edge.ends for name, edge in program.edge_types.items() if named in ("", name)]
+    whole = [kind for kind in whole_types(program) if any(kind in ends for ends in pairs)]
+    how = choose_method(pairs, method, parts, whole, program.edge.whole)
+    return how, ("" if named == first_edge(program) else named) if named else None
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:

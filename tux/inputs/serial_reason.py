@@ -96,8 +96,12 @@ def known_partitioner(program: Program, partitioner: str) -> str:
     """Return the partitioner of a run: the one that "auto" stands for, if that is known without
     edges.
     """
-    sides = two_sides([edge.ends for edge in program.edge_types.values()])
-    return "aweto" if partitioner == "auto" and (program.edge.whole or sides) else partitioner
+    named = MethodOfType.parse(partitioner)
+    types = program.edge_types
+    sides = two_sides([edge.ends for name, edge in types.items() if named.edges in ("", name)])
+    if named.method == "auto" and (program.edge.whole or sides):
+        return str(named._replace(method="aweto"))
+    return partitioner
 
 
 def _reason_of_run(asked: LoadRequest) -> str:
@@ -127,9 +131,7 @@ def _reason_of_program(asked: LoadRequest) -> str:
         return f"{given.__name__} are read whole"
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    if named := MethodOfType.parse(asked.partitioner).edges:
-        return f"edges are placed beside all those of {named}"
-    name = known_partitioner(program, asked.partitioner)
+    name = MethodOfType.parse(known_partitioner(program, asked.partitioner)).method
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
     if name not in IN_SHARES:

@@ -17,6 +17,7 @@ from tux.parallel_load.algorithm.assembling import assemble_parts
 from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
+from tux.parallel_load.algorithm.placed_alone import ROUNDS
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
 from tux.parallel_load.algorithm.removing import removal_rounds
@@ -83,6 +84,7 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """
     of_samples = SAMPLE_ROUNDS if plan.data else 0
     more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + of_samples
+    more += ROUNDS if plan.alone is not None else 0
     return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more
 
 

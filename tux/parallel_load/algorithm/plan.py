@@ -51,7 +51,8 @@ class LoadingPlan:
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
     vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
     neighbour lists of the edges of the first type are to be made. `held_share`: of the links of
-    this type that are held out.
+    this type that are held out. `alone`: the edge type whose edges the partitioner places alone,
+    as one of two vertex types or of one, and the `whole_types` that edges beside them keep whole.
     """
 
     ends: tuple[str, str]
@@ -66,6 +67,8 @@ class LoadingPlan:
     data: dict[str, list[str]] = field(default_factory=dict)
     topology: str = ""
     held_share: float = 0.0
+    alone: str | None = None
+    whole_types: list[str] = field(default_factory=list)
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
