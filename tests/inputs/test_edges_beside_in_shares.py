@@ -46,6 +46,7 @@ def here(tmp_path, monkeypatch):
         "dbh:friend",
         "hybrid:tagged",
         "grid:friend",
+        "pds:friend",
         "aweto:friend",
     ],
 )

@@ -86,6 +86,7 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(),
         make_question(partitioner="auto"),
         make_question(partitioner="aweto", workers=5),
+        make_question(partitioner="pds"),
         make_question(partitioner="dbh", reading=RunOptions(columns="1,2,3", on_bad_row="skip")),
         make_question(RankedPages),
         make_question(RankedPages, "random"),
@@ -141,7 +142,6 @@ def test_samples_in_shares(program, format):
         (make_question(SocialShop, "ne:bought"), "ne looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
         (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
-        (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),
         (make_question(Forward, "dbh"), "dbh does not keep the edges of a vertex as src together"),
     ],
 )

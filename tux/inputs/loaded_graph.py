@@ -41,11 +41,10 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
     """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    first, held = totals.pop(""), graph.held
-    if first.duplicates is not None:
-        first = first._replace(duplicates=first.duplicates + held.repeated)
-    often = graph.total_given(repeats)
-    return first._replace(edges=first.edges + held.edges, others=totals, repeated=often)
+    held, often = graph.held, graph.total_given(repeats)
+    first = counts[""] + held.edges, graph.repeated_edges() + held.repeated
+    del totals[""]
+    return EdgeTotals(*first, totals, often)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:

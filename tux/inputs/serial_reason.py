@@ -26,11 +26,6 @@ from tux.program.program import Program
 SMALL = 32 << 20
 """Bytes of input below which loaders would take longer to start than one process to load."""
 
-UNCOUNTED = ("pds",)
-"""Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
-repeat others.
-"""
-
 
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
@@ -136,8 +131,6 @@ def _reason_of_program(asked: LoadRequest) -> str:
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
     if name not in IN_SHARES:
         return f"{name} looks at all edges"
-    if name in UNCOUNTED:
-        return f"{name} does not show how many edges repeat others"
     return ""
 
 
