@@ -32,14 +32,14 @@ def no_replicas(n: int) -> Replicas:
     return Replicas(np.zeros(n + 1, np.int64), np.empty(0, np.int16), np.empty(0, np.int32))
 
 
-def with_homes(held: Replicas, k: int, seed: int) -> Replicas:
+def with_homes(held: Replicas, k: int, seed: int, begin: int = 0) -> Replicas:
     """Return the replicas, and for each vertex without any one with 0 edges: its home, by a hash of
-    its number, where its edges of other types can meet.
+    its number, where its edges of other types can meet. `begin`: the number of the first vertex.
     """
     alone = np.flatnonzero(held.counts == 0)
     if not len(alone):
         return held
-    at, home = held.first[alone], by_hash(alone, k, seed)
+    at, home = held.first[alone], by_hash(alone + begin, k, seed)
     first = held.first.copy()
     first[1:] += np.cumsum(held.counts == 0)
     return Replicas(first, np.insert(held.part, at, home), np.insert(held.edges, at, 0))

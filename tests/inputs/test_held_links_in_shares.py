@@ -75,7 +75,7 @@ def test_held_out_links(here, file, hold, workers):
     assert found.record.sizes["edges"] == 300
 
 
-@pytest.mark.parametrize("partitioner", ["random", "grid", "hybrid", "aweto", "target"])
+@pytest.mark.parametrize("partitioner", ["random", "grid", "hybrid", "aweto", "target", "pds"])
 def test_parts_are_cut_by_the_edges_that_are_left(here, partitioner):
     options = RunOptions(workers=3, partitioner=partitioner, seed=2)
     load_both_ways(here, Judged(), "links.txt", options)

@@ -42,7 +42,16 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("workers", "partitioner"),
-    [(2, None), (3, "auto"), (5, "aweto"), (3, "random"), (2, "dbh"), (5, "grid"), (3, "hybrid")],
+    [
+        (2, None),
+        (3, "auto"),
+        (5, "aweto"),
+        (3, "random"),
+        (2, "dbh"),
+        (5, "grid"),
+        (3, "hybrid"),
+        (3, "pds"),
+    ],
 )
 @pytest.mark.parametrize("test", [None, "held.csv"])
 def test_parts_of_two_types(here, workers, partitioner, test):

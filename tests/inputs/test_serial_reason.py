@@ -90,6 +90,7 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(),
         make_question(partitioner="auto"),
         make_question(partitioner="aweto", workers=5),
+        make_question(partitioner="pds"),
         make_question(partitioner="dbh", reading=RunOptions(columns="1,2,3", on_bad_row="skip")),
         make_question(RankedPages),
         make_question(RankedPages, "random"),
@@ -101,6 +102,8 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Walks, "random"),
         make_question(HoldsOut),
         make_question(SocialShop, "dbh"),
+        make_question(SocialShop, "bicut:bought"),
+        make_question(SocialShop, "auto:tagged"),
         make_question(TaggedPages, "auto"),
     ],
 )
@@ -153,9 +156,10 @@ def test_documents_in_shares(reading, format):
         (make_question(grouped_clicks), "groups are those of all features"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),
+        (make_question(SocialShop, "auto:friend"), "auto looks at all edges"),
+        (make_question(SocialShop, "ne:bought"), "ne looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
         (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
-        (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),
         (make_question(Forward, "dbh"), "dbh does not keep the edges of a vertex as src together"),
     ],
 )

@@ -55,10 +55,7 @@ def test_the_files_are_those_of_one_process(tmp_path, partitioner, ends):
         plan = LoadingPlan(ends, n, k, partitioner, seed, bipartite=ends[0] != ends[1])
         loaded = in_shares(folder, plan, cut_up(rng, src, dst, fields, n))
         assert files(folder) == files(expected), (n, k, first, second)
-        if partitioner == "pds":  # edges of equal ends may be in several parts
-            assert all(own.edges[""].repeated is None for own in loaded)
-        else:
-            assert sum(sum(own.edges[""].repeated) for own in loaded) == edges.duplicates
+        assert sum(sum(own.edges[""].repeated) for own in loaded) == edges.duplicates
 
 
 def test_a_column_is_of_one_kind_over_all_shares(tmp_path):

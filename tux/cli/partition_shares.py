@@ -96,8 +96,7 @@ def _check(args: Namespace) -> None:
         methods = args.method.split(",")
         if named := MethodOfType.parse(args.method).edges:
             raise UsageError(
-                f"--method {args.method} places edges beside all those of {named}, so they cannot "
-                "be loaded in shares",
+                f"--method {args.method} with --workers: a method places the edges of all types",
                 do=f"leave --workers or :{named} out",
             )
         if args.method == "all" or len(methods) > 1:

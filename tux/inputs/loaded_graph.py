@@ -42,11 +42,10 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
     """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    first, held = totals.pop(""), graph.held
-    if first.duplicates is not None:
-        first = first._replace(duplicates=first.duplicates + held.repeated)
-    often = graph.total_given(repeats)
-    return first._replace(edges=first.edges + held.edges, others=totals, repeated=often)
+    held, often = graph.held, graph.total_given(repeats)
+    first = counts[""] + held.edges, graph.repeated_edges() + held.repeated
+    del totals[""]
+    return EdgeTotals(*first, totals, often)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
@@ -132,17 +131,16 @@ def take_held_out(folder: Path, bare: EdgeData) -> EdgeData | None:
     return held_out_edges(bare, src, dst)
 
 
-def count_sides(folder: Path, bare: EdgeData) -> list[int]:
+def count_sides(folder: Path, bare: EdgeData, named: str | None = None) -> list[int]:
     """Count the vertices of either side that are at an end of an edge, of those in parts in a
-    folder, where edges lead from one side to another.
+    folder, where edges lead from one side to another; only edges of the type `named`, if one is.
     """
-    sides = two_sides([each.ends for each in bare.by_type.values()])
+    types = [*bare.by_type] if named is None else [named]
+    sides = two_sides([bare.by_type[name].ends for name in types])
     counts = []
     for side in sides:
         there = (
-            np.logical_or.reduce(
-                [vertices_at_ends(folder, bare, kind, name) for name in bare.by_type]
-            )
+            np.logical_or.reduce([vertices_at_ends(folder, bare, kind, name) for name in types])
             for kind in side
         )
         counts.append(sum(int(np.count_nonzero(each)) for each in there))

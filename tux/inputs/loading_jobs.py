@@ -13,7 +13,7 @@ import numpy as np
 from tux.arrays.arrow import parquet_types
 from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.graph.links import held_share
-from tux.graph.partitioned import choose_method, whole_types
+from tux.graph.partitioned import CutMethod, choose_method, whole_types
 from tux.graph.topologies import topology_kind
 from tux.inputs.bags_in_shares import bags_asked, format_to_cut
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
@@ -49,7 +49,8 @@ from tux.parallel_load.process.bag_rounds import BagsAsked
 from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
 from tux.parallel_load.process.sample_rounds import SamplesAsked
 from tux.parallel_load.process.table_rounds import TableInput
-from tux.program.base_program import along, other_types
+from tux.partition.method_of_type import MethodOfType
+from tux.program.base_program import along, first_edge, other_types
 from tux.program.input import Points, Samples
 from tux.program.program import Program
 
@@ -84,28 +85,38 @@ def plan_of(
     """Return the plan by which loaders make the same parts as
     `tux.graph.partitioned.partition_inputs`. `has_test`: held-out edges are given.
     """
-    whole, name = whole_types(program), known_partitioner(program, partitioner)
-    pairs = [edge.ends for edge in program.edge_types.values()]
-    how = choose_method(pairs, name, parts, whole, program.edge.whole)
+    whole = whole_types(program)
+    how, alone = _method_of(program, partitioner, parts)
     others = {name: edge.ends for name, edge in other_types(program).items()}
     given = loaders, parts, how.name, seed, how.bipartite, how.favourite
     ends, data = program.edge.ends, dict[str, list[str]]()
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
-    named = {kind: [each.name for each in own.fields] for kind, own in tables.inputs.items()}
-    kept = whole[0] if whole else ""
     return LoadingPlan(
         ends,
         *given,
         others,
-        kept,
+        whole[0] if whole else "",
         data,
         topology_kind(program),
         held_share=0.0 if has_test else held_share(program),
-        tables=named,
+        tables={kind: [each.name for each in own.fields] for kind, own in tables.inputs.items()},
         edgeless=isinstance(program.input, Points),
+        alone=alone,
+        whole_types=whole,
     )
+
+
+def _method_of(program: Program, partitioner: str, parts: int) -> tuple[CutMethod, str | None]:
+    """Return how the edges of all types are cut, or those of one type alone, and the name of that
+    one in `EdgeData.by_type`, None if there is none.
+    """
+    method, named = MethodOfType.parse(known_partitioner(program, partitioner))
+    pairs = [edge.ends for name, edge in program.edge_types.items() if named in ("", name)]
+    whole = [kind for kind in whole_types(program) if any(kind in ends for ends in pairs)]
+    how = choose_method(pairs, method, parts, whole, program.edge.whole)
+    return how, ("" if named == first_edge(program) else named) if named else None
 
 
 def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> TypeInput:

@@ -30,11 +30,6 @@ from tux.program.program import Program
 SMALL = 32 << 20
 """Bytes of input below which loaders would take longer to start than one process to load."""
 
-UNCOUNTED = ("pds",)
-"""Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
-repeat others.
-"""
-
 
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
@@ -106,10 +101,15 @@ def known_partitioner(program: Program, partitioner: str) -> str:
     """Return the partitioner of a run: the one that "auto" stands for, if that is known without
     edges; any for points, which have none.
     """
-    if isinstance(program.input, Points) and partitioner == "auto":
+    named, types = MethodOfType.parse(partitioner), program.edge_types
+    if named.method != "auto":
+        return partitioner
+    if isinstance(program.input, Points):
         return "random"
-    sides = two_sides([edge.ends for edge in program.edge_types.values()])
-    return "aweto" if partitioner == "auto" and (program.edge.whole or sides) else partitioner
+    sides = two_sides([edge.ends for name, edge in types.items() if named.edges in ("", name)])
+    if program.edge.whole or sides:
+        return str(named._replace(method="aweto"))
+    return partitioner
 
 
 def _reason_of_run(asked: LoadRequest) -> str:
@@ -137,15 +137,11 @@ def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    if named := MethodOfType.parse(asked.partitioner).edges:
-        return f"edges are placed beside all those of {named}"
-    name = known_partitioner(program, asked.partitioner)
+    name = MethodOfType.parse(known_partitioner(program, asked.partitioner)).method
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
     if name not in IN_SHARES:
         return f"{name} looks at all edges"
-    if name in UNCOUNTED:
-        return f"{name} does not show how many edges repeat others"
     return ""
 
 

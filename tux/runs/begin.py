@@ -174,7 +174,8 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
     elif inputs.loaded and inputs.loaded.counted.edges:  # then there are two sides
-        name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train))
+        named = ("" if asked.edges == first_edge(program) else asked.edges) if asked.edges else None
+        name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train, named))
     else:
         union = Union.of(train)
         if named := asked.edges:

@@ -17,10 +17,11 @@ from tux.parallel_load.algorithm.assembling import assemble_parts
 from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
+from tux.parallel_load.algorithm.placed_alone import ROUNDS
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
 from tux.parallel_load.algorithm.removing import removal_rounds
-from tux.parallel_load.algorithm.repeated import count_repeated
+from tux.parallel_load.algorithm.repeated import ANYWHERE, count_repeated, count_repeated_of_all
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
 from tux.parallel_load.algorithm.vertex_tables import join_tables, rounds_of_tables
@@ -49,13 +50,13 @@ class LoadedType:
 @dataclass
 class LoadedEdges:
     """The result of a loader about one edge type: of each part that it hosts, the edges, and those
-    of them that repeat an earlier one's ends; None where such edges may be in several parts.
+    of them that repeat an earlier one's ends, or one number that gives their sum over all loaders.
     `rows`: of its share, and of the first type facts about the `numbers` of its fields, and totals
     of the fields as `given`, with links that are held out then.
     """
 
     counts: list[int] = field(default_factory=list)
-    repeated: list[int] | None = field(default_factory=list)
+    repeated: list[int] = field(default_factory=list)
     rows: int = 0
     numbers: dict[str, NumberFacts] = field(default_factory=dict)
     given: dict[str, int] = field(default_factory=dict)
@@ -87,6 +88,7 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """
     early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
     more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + rounds_of_tables(plan)
+    more += (ROUNDS if plan.alone is not None else 0) + (plan.partitioner in ANYWHERE)
     return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more + early
 
 
@@ -104,19 +106,19 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
     fields = {name: list(rows.fields) for name, rows in share.by_type.items()}
     given = {own: LeastNumber() for own in fields[""]}
     for name, rows in share.by_type.items():
+        begin = edges_prefix(name) if name or not plan.held_share else GIVEN
         for own, row in rows.fields.items():  # first, as ids take more memory while numbered
-            row = row if name else given[own].watch(row)
-            keep(
-                f"{GIVEN if plan.held_share and not name else edges_prefix(name)}fields.{own}", row
-            )
+            keep(f"{begin}fields.{own}", row if name else given[own].watch(row))
         rows.fields = {}
     keep_data(share, keep)
     told = share.classes, share.numbered, share.categories
     loaded = LoadSummary({}, {}, *told)
     vertices = yield from number_vertices(plan, me, share, keep)
     for name in plan.by_type:
-        repeated: list[int] | None = None if plan.partitioner == "pds" else []
-        loaded.edges[name] = LoadedEdges([], repeated, len(vertices.codes[name][0]))
+        loaded.edges[name] = LoadedEdges(rows=len(vertices.codes[name][0]))
+    if plan.partitioner in ANYWHERE:
+        for name, count in (yield from count_repeated_of_all(plan, vertices)).items():
+            loaded.edges[name].repeated.append(count)
     kept, loaded.held = vertices.removed
     least = given if kept is None else _keep_fields(kept, fields[""], keep)
     loaded.edges[""].numbers = _number_facts(plan, vertices, least)
@@ -195,6 +197,6 @@ def _count_edges(plan: LoadingPlan, part: Part, name: str, counted: LoadedEdges)
     """Add to the counts of an edge type those of one part."""
     edges = part.along(name) if name else part
     counted.counts.append(len(edges.src))
-    if counted.repeated is not None:
+    if plan.partitioner not in ANYWHERE:
         sources, targets = (len(part.types[end].rows) for end in plan.by_type[name])
         counted.repeated.append(count_repeated(edges.src, edges.dst, sources, targets))

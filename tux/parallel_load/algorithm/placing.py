@@ -1,4 +1,4 @@
-"""The part of each edge of a share, and the edges to their parts, in the order of the input."""
+"""The edges of a share on their way to their parts, in the order of the input."""
 
 from __future__ import annotations
 
@@ -13,14 +13,9 @@ from tux.graph.sorting import Sorting
 from tux.graph.store import edges_prefix
 from tux.parallel_load.algorithm.columns import MessageColumns
 from tux.parallel_load.algorithm.numbering import NumberedShare
+from tux.parallel_load.algorithm.parts_of_edges import CHUNK, parts_of_share
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Messages, Rounds, exchange_numbers
-from tux.parallel_load.algorithm.share_union import ShareUnion
-from tux.parallel_load.algorithm.turns import IN_TURNS
-from tux.partition.common.some_edges import BY_ENDS
-
-CHUNK = 1 << 15
-"""Edges whose parts are computed at a time, so that what comes between stays in the cache."""
 
 Lengths = dict[tuple[int, int], int]
 """The number of edges that have come, by part and loader: all columns have as many."""
@@ -53,7 +48,7 @@ def place_edges(
     """
     rows = sum(len(share.codes[name][0]) for name in plan.by_type)
     counts = yield from exchange_numbers(plan.loaders, [rows])
-    parts = yield from _parts(plan, me, share, int(counts.sum()))
+    parts = yield from parts_of_share(plan, me, share, int(counts.sum()))
     for name, ends in plan.by_type.items():
         for end, kind, codes in zip(("src", "dst"), ends, share.codes[name], strict=True):
             own = share.types[kind]
@@ -136,26 +131,3 @@ def _exchange_column(
             del piece
         out.append(ArrayPieces(dtype, sum(map(len, pieces)), pop_pieces(pieces)))
     return out
-
-
-def _parts(
-    plan: LoadingPlan, me: int, share: NumberedShare, edges: int
-) -> Rounds[list[np.ndarray]]:
-    """Return the part of each edge of this share (m,) int16, by edge type; there are so many edges
-    in all.
-    """
-    union = ShareUnion.of(plan, share, edges)
-    union.shift(share.codes, 1)  # in place, until the parts are known
-    rows = union.edges(share.codes)
-    if by_ends := BY_ENDS.get(plan.partitioner):
-        rule = by_ends(union.vertices, plan.parts, plan.seed)
-        parts = []
-        for src, dst in rows:
-            parts.append(np.empty(len(src), np.int16))
-            for lo in range(0, len(src), CHUNK):
-                piece = slice(lo, lo + CHUNK)
-                parts[-1][piece] = rule(src[piece], dst[piece])
-    else:
-        parts = yield from IN_TURNS[plan.partitioner](plan, me, rows, union)
-    union.shift(share.codes, -1)
-    return parts

@@ -53,7 +53,9 @@ class LoadingPlan:
     neighbour lists of the edges of the first type are to be made. `early`: the rounds before all
     others in which loaders of bags tell what they have read. `held_share`: of the links of the
     first type that are held out. `tables`: the fields of vertices that come in tables of vertices.
-    `edgeless`: all vertices are those of tables, and no edge is read.
+    `edgeless`: all vertices are those of tables, and no edge is read. `alone`: the edge type whose
+    edges the partitioner places alone, as one of two vertex types or of one, and the `whole_types`
+    that edges beside them keep whole.
     """
 
     ends: tuple[str, str]
@@ -71,6 +73,8 @@ class LoadingPlan:
     held_share: float = 0.0
     tables: dict[str, list[str]] = field(default_factory=dict)
     edgeless: bool = False
+    alone: str | None = None
+    whole_types: list[str] = field(default_factory=list)
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.base.errors import UsageError
+from tux.base.errors import MustReadWhole
 from tux.parallel_load.algorithm.distinct import Codes
 from tux.parallel_load.algorithm.numbering import NumberedShare
 from tux.parallel_load.algorithm.plan import LoadingPlan, TypeEnd
@@ -38,7 +38,7 @@ class ShareUnion:
 
     @staticmethod
     def of(plan: LoadingPlan, share: NumberedShare, edges: int) -> ShareUnion:
-        """Make the union of a share of so many `edges`. Raise UsageError where one process would
+        """Make the union of a share of so many `edges`. Raise MustReadWhole where one process would
         number the vertices otherwise, and DataError for more than int32 numbers.
         """
         first_of = plan.shape.first_numbers({name: share.sizes[name].count for name in plan.types})
@@ -96,9 +96,8 @@ def _totals(
     )
     if max(sources, targets) > 8 * edges + 1024:
         # one process numbers the vertices of edges anew then: see `tux.partition.common.ends.ends`
-        raise UsageError(
-            f"{max(sources, targets):,} vertices with {edges:,} edges cannot be loaded in shares",
-            do="leave out the vertices without edges, or cut the graph in one process",
+        raise MustReadWhole(
+            f"{max(sources, targets):,} vertices with {edges:,} edges are numbered by one process"
         )
     return sources, targets
 

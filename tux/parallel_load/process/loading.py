@@ -65,12 +65,9 @@ class LoadedGraph(NamedTuple):
         of_loaders = ([own.counts for own in each.loaded.edges.values()] for each in self.ended)
         return [sum(counts) for own in of_loaders for counts in zip(*own, strict=True)]
 
-    def repeated_edges(self, name: str = "") -> int | None:
-        """Count the edges of a type that repeat an earlier one's ends; None where the loaders do
-        not know it.
-        """
-        told = [each.loaded.edges[name].repeated for each in self.ended]
-        return sum(sum(own) for own in told if own) if None not in told else None
+    def repeated_edges(self, name: str = "") -> int:
+        """Count the edges of a type that repeat an earlier one's ends."""
+        return sum(sum(each.loaded.edges[name].repeated) for each in self.ended)
 
     @property
     def numbers(self) -> dict[str, NumberFacts]:

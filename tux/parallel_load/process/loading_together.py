@@ -246,6 +246,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         "number of workers": str(plan.loaders),
         "number of parts": str(plan.parts),
         "partitioner": f"{plan.partitioner} {plan.favourite}".removesuffix(" auto"),
+        "edges placed alone": str(plan.alone),
         "--seed": str(plan.seed),
         "types of vertices": ", ".join(plan.ends),
         "--on-bad-row": job.on_bad_row,
