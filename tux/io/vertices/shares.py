@@ -127,14 +127,16 @@ class TableShare:
         return read_whole(self.kind, why)
 
     def good_rows(self, facts: Sequence[VertexTableFacts], number: int) -> VertexShareRows:
-        """Return the good rows of this share, number `number` of those with these `facts`. Raise
-        MustReadWhole where a row is bad and must not be, or repeats an id.
+        """Return the good rows of this share, number `number` of those with these `facts`. The
+        columns are given up. Raise MustReadWhole where a row is bad and must not be, or repeats an
+        id.
         """
         joined = dict(facts[0].columns)
         for each in facts[1:]:
             joined = {name: own.beside(each.columns[name]) for name, own in joined.items()}
         words = [name for name, own in joined.items() if own.words]
         read = self._as_in_all(joined, 1 + sum(each.rows for each in facts[:number]))
+        self.read = self.read._replace(columns={})
         try:
             good = good_rows(read, self.bad, self.kind, {}, words)
         except DataError:
