@@ -184,7 +184,7 @@ class ShareLoading:
             raise
         counted = totals_of_types(graph)
         bare = read_bare_graph(folder, program, graph)
-        told = [*table_lines(graph, tables, bare)]
+        told = [*table_lines(graph, tables)]
         return bare, LoadedParts(own, folder, counted, losses.why, told)
 
     def _make_together(
