@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.machines.loaded import files
 
-from tux.arrays.arrow import write_parquet
+from tux.arrays.arrow import STRING, write_parquet, write_text
 from tux.cli.main import main
 
 RNG = np.random.default_rng(6)
@@ -56,6 +56,37 @@ def test_parquet_in_shares(tux, here):
     assert "cut by dbh" in out
     assert tux("edges.parquet one --parts 2 --method dbh --one-type --seed 3")[0] == 0
     assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.slow
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize("parquet", [False, True])
+def test_tables_of_vertices(tux, here, parquet):
+    rows = [(f"u{at}", at % 7, at / 8, ("Rome", "Oslo", "7")[at % 3]) for at in range(45)]
+    table = {
+        name: np.array(column, STRING if isinstance(column[0], str) else None)
+        for name, column in zip(("id", "age", "size", "town"), zip(*rows, strict=True), strict=True)
+    }
+    table |= {"x_0": np.arange(45.0), "x_1": np.ones(45), "large": 2**40 + np.arange(45)}
+    write = write_parquet if parquet else write_text
+    write(here / "users", table)
+    write_text(here / "items.csv", {"item": np.arange(60), "weight": np.arange(60) / 2})
+    tables = "--vertices source=users --vertices target=items.csv"
+    code, out, err = tux(f"ratings shares --workers 3 --parts 2 {tables}")
+    assert code == 0, err
+    assert "5 sources of users without edges" in err
+    code, out, err = tux(f"ratings --parts 2 --method aweto --out one {tables}")
+    assert code == 0, err
+    assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.long
+def test_tables_that_are_read_whole(tux, here):
+    (here / "users.csv").write_text("id,age\nu1,3\nu2,4\n")
+    code, _, err = tux("ratings shares --workers 2 --vertices source=users.csv")
+    assert code == 2 and "some vertex has no row" in err and "leave --workers out" in err
+    code, _, err = tux("ratings shares --workers 2 --vertices shop=users.csv")
+    assert code == 2 and "this graph has no vertex type 'shop'" in err
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tux.base.errors import UsageError
-from tux.base.parallel import cores
+from tux.cli.partition_tables import job_with_tables
 from tux.graph.partitioned import choose_method
-from tux.inputs.loading_jobs import TypeInput, loading_job, of_samples
+from tux.inputs.loading_jobs import TypeInput, of_samples
 from tux.inputs.untyped import SAMPLED
 from tux.io.formats.detect import Format
 from tux.io.samples.shares import have_weights
@@ -61,4 +61,4 @@ def job_of_samples(args: Namespace, format: Format, method: str) -> LoadingJob:
     plan = LoadingPlan(SAMPLED, *given, data={SAMPLED[0]: data})
     plan.check()
     what = of_samples(TypeInput(args.graph, {"value": "<f4"}, None, format), asked)
-    return loading_job(plan, {"": what}, max(1, cores() // args.workers))
+    return job_with_tables(args, plan, {"": what})

@@ -13,15 +13,16 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base import disk
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.parallel import cores
 from tux.base.text import data_name, plural
 from tux.cli import show
 from tux.cli.partition_samples import are_samples, check_sample_flags, job_of_samples
+from tux.cli.partition_tables import job_with_tables
 from tux.cli.partition_types import check_names, describe_types, plan_of_types, whole_type
 from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
-from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types, loading_job
+from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types
+from tux.inputs.tables_in_shares import table_lines
 from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
 from tux.io.edges.request import EdgeRequest
@@ -50,7 +51,6 @@ NOT_IN_SHARES = {
     "imports": "--import",
     "cap": "--cap",
     "labels": "--labels",
-    "vertices": "--vertices",
     "json": "--json",
     "plot": "--plot",
     "assignment": "--assignment",
@@ -77,6 +77,8 @@ def partition_in_shares(args: Namespace, program: Program | None = None) -> None
             raise without_skipping(error) from None
         except MustReadWhole as error:
             raise UsageError(error.what, do="leave --workers out") from None
+        for text in table_lines(graph, job.tables):
+            watch.warn(text)
     for text in _describe_cut(args, job, why, graph):
         show.say(text)
     show.say(f"{args.out}: cut by {job.plan.partitioner}, for tux run APP {args.out}")
@@ -136,10 +138,8 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
     plan.check()
     many = args.columns.count(",") > 1 if args.columns else _have_numbers(source, format)
     fields = {"value": "<f4"} if many else {}
-    threads = max(1, cores() // args.workers)
-    return loading_job(
-        plan, {"": TypeInput(args.graph, fields, args.columns, format)}, threads
-    ), why
+    inputs = {"": TypeInput(args.graph, fields, args.columns, format)}
+    return job_with_tables(args, plan, inputs), why
 
 
 def _job_of_bags(args: Namespace, format: Format) -> tuple[LoadingJob, str]:
@@ -150,8 +150,7 @@ def _job_of_bags(args: Namespace, format: Format) -> tuple[LoadingJob, str]:
     given = TypeInput(args.graph, {"value": "<f4"}, args.columns, format)
     bags = input_of_bags(given, plan.ends, Reading(columns=args.columns))
     plan = replace(plan, early=BAG_ROUNDS)
-    job = loading_job(plan, {"": bags}, max(1, cores() // args.workers))
-    return job, "" if args.bipartite else why
+    return job_with_tables(args, plan, {"": bags}), "" if args.bipartite else why
 
 
 def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
@@ -164,8 +163,7 @@ def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
     whole = whole_type(program)
     plan = plan_of_types(args, program, args.method or METHODS[bool(sides or whole)])
     plan.check()
-    inputs = inputs_of_types(program, data, formats)
-    return loading_job(plan, inputs, max(1, cores() // args.workers))
+    return job_with_tables(args, plan, inputs_of_types(program, data, formats))
 
 
 def _format_of(data: Source, args: Namespace | None = None) -> Format:

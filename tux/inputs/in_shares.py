@@ -169,7 +169,7 @@ class ShareLoading:
         counted = totals_of_types(graph, program.edge.repeats)
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
-        told = [*table_lines(graph, tables, train)]
+        told = [*table_lines(graph, tables)]
         return train, LoadedParts(own, folder, counted, losses.why, graph.numbers, told)
 
     def _make_together(

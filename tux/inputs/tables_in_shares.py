@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,15 +14,16 @@ from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD
-from tux.base.errors import DataError
+from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name
-from tux.inputs.vertices import alone_note, skipped_note, wanted_fields
+from tux.inputs.vertices import alone_note, check_types, skipped_note, wanted_fields
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files, list_files
 from tux.io.source.odd_ids import odd_ids
 from tux.io.vertices.arrays import table_format
 from tux.io.vertices.columns import WantedField
 from tux.io.vertices.shares import read_table_share
+from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.loading import LoadedGraph
 from tux.parallel_load.process.table_rounds import FieldAsked, TableInput
 from tux.program.input import Points, Samples
@@ -67,16 +68,51 @@ def _find_table(program: Program, kind: str, source: Any, *, points: bool) -> Ta
         return "a table of vertices is a file, which can be read again"
     if kind not in program.vertices:
         return f"there is no vertex type {kind}"
-    if (format := table_format(path)) is Format.NPZ:
-        return "arrays of a .npz file are read whole"
-    format = format if format in (Format.PARQUET, Format.NPY) else Format.TEXT
     of_samples = isinstance(program.input, Samples) and kind == program.edge.ends[0]
     given = {name: None for name in ("label", "weight") if of_samples}
     wanted = wanted_fields(program, kind, given)
-    nothing = Files.of(path, [FilePiece(path, 0, 0)])
-    head = read_table_share(nothing, path, format, kind, wanted, points=points)
+    head = _read_head(path, kind, wanted, points=points)
+    if head is None:
+        return "arrays of a .npz file are read whole"
     fields = [_field_asked(program, kind, field) for field in wanted if field in head.fields]
-    return TableInput(path, format.value, fields, points)
+    return TableInput(path, head.format.value, fields, points)
+
+
+class _TableBeginning(NamedTuple):
+    """The format of a table, and the fields for which it has columns."""
+
+    format: Format
+    fields: list[WantedField]
+
+
+def _read_head(
+    path: str, kind: str, wanted: Sequence[WantedField] | None, *, points: bool = False
+) -> _TableBeginning | None:
+    """Read the beginning of a table; None if it cannot be read in shares."""
+    if (format := table_format(path)) is Format.NPZ:
+        return None
+    format = format if format in (Format.PARQUET, Format.NPY) else Format.TEXT
+    nothing = Files.of(path, [FilePiece(path, 0, 0)])
+    read = read_table_share(nothing, path, format, kind, wanted, points=points)
+    return _TableBeginning(format, [*read.fields])
+
+
+def whole_tables(tables: Mapping[str, str], plan: LoadingPlan) -> dict[str, TableInput]:
+    """Return what loaders are asked for of tables with all their columns, by vertex type of a plan,
+    where no program says which it reads. Raises UsageError for a table that is read whole, or of
+    another type, and the errors of `tux.io.vertices.table.read_vertices` about columns.
+    """
+    check_types(tables, dict.fromkeys(plan.types), "this graph has")
+    found = {}
+    for kind, path in tables.items():
+        again = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+        head = _read_head(path, kind, None) if again else None
+        names = [field.name for field in head.fields] if head else []
+        if head is None or not {*names}.isdisjoint(plan.data.get(kind, [])):
+            raise UsageError(f"{path} is read whole", do="leave --workers out")
+        asked = [FieldAsked(name, "") for name in names]
+        found[kind] = TableInput(path, head.format.value, asked, all_columns=True)
+    return found
 
 
 def _field_asked(program: Program, kind: str, wanted: WantedField) -> FieldAsked:
@@ -89,17 +125,15 @@ def _field_asked(program: Program, kind: str, wanted: WantedField) -> FieldAsked
     return FieldAsked(wanted.name, declared.dtype.str, *given)
 
 
-def table_lines(
-    graph: LoadedGraph, tables: Mapping[str, TableInput], edges: EdgeData
-) -> Iterator[str]:
+def table_lines(graph: LoadedGraph, tables: Mapping[str, TableInput]) -> Iterator[str]:
     """Yield the lines that reading the whole says of tables that loaders have joined with edges."""
     for kind, read in graph.ended[0].tables.items():
         name = data_name(tables[kind].data)
         if read.skipped:
             yield skipped_note(read.skipped, name, read.first_skipped)
-        alone = graph.ended[0].loaded.types[kind].alone
-        if 0 < alone < len(edges.ids[kind]):
-            yield alone_note(alone, kind, name)
+        loaded = graph.ended[0].loaded.types[kind]
+        if 0 < loaded.alone < loaded.ids:
+            yield alone_note(loaded.alone, kind, name)
 
 
 def points_read(graph: LoadedGraph, bare: EdgeData) -> EdgeData:

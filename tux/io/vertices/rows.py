@@ -169,7 +169,7 @@ class VertexRows:
 
         self.drop(np.asarray(rows), why)
         clean = values if not bad.any() else np.where(bad, values.dtype.type(0), values)
-        return clean.astype(dtype)
+        return clean.astype(dtype, copy=False)  # good rows become a copy
 
     def unique(self, ids: Any) -> None:
         """Drop all but the first of several good rows with one id."""

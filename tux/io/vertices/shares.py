@@ -24,7 +24,7 @@ from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import BadRows, OnBadRow, Tell
 from tux.io.vertices.arrays import Column
 from tux.io.vertices.columns import WantedField
-from tux.io.vertices.rows import Columns, are_numbers
+from tux.io.vertices.rows import EXACT, Columns, are_numbers
 from tux.io.vertices.table import (
     check_categories,
     good_rows,
@@ -32,10 +32,16 @@ from tux.io.vertices.table import (
     read_text_columns,
 )
 
+SEVERAL = "several"
+"""Stands for more than one type of numbers."""
+F8 = np.dtype(np.float64)
+
 
 class ColumnFacts(NamedTuple):
     """The facts about the entries of a column in a share: some are below 0, beyond int64, texts,
-    or texts that are no numbers; and the `width` of the first list that has numbers.
+    or texts that are no numbers; and the `width` of the first list that has numbers. Where the type
+    of the field is found from its column: some number is a `fraction`, or may be; and the `dtype`
+    of numbers, "" if there is none, `SEVERAL` for more than one.
     """
 
     negative: bool = False
@@ -43,35 +49,54 @@ class ColumnFacts(NamedTuple):
     texts: bool = False
     words: bool = False
     width: int = 0
+    fraction: bool = False
+    dtype: str = ""
 
     @staticmethod
-    def of(column: Column) -> ColumnFacts:
-        """Return the facts about a column."""
+    def of(column: Column, *, typed: bool) -> ColumnFacts:
+        """Return the facts about a column, whose field is `typed` by a program or not."""
         values = column.values
-        if column.wide:
-            return ColumnFacts(width=column.width)
         if isinstance(values, CodedColumn):
             texts = values.values.dtype.kind == "T" and bool(len(values.codes))
             words = texts and not are_numbers(map(str, values.values.tolist()))
-            return ColumnFacts(texts=texts, words=words)
-        if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or not len(values):
-            return ColumnFacts()
-        return ColumnFacts(int(values.min()) < 0, int(values.max()) > LAST)
+            numbers = () if typed or words else [float(text or 0) for text in values.values]
+            return ColumnFacts(texts=texts, words=words, fraction=_has_fraction(numbers))
+        array = values if isinstance(values, np.ndarray) else values.values
+        dtype = array.dtype.str if column.rows and not typed else ""
+        if column.wide:
+            return ColumnFacts(width=column.width, dtype=dtype)
+        fraction = not typed and _has_fraction(array)
+        whole = array.dtype.kind in "iu" and bool(len(array))
+        negative, large = whole and int(array.min()) < 0, whole and int(array.max()) > LAST
+        return ColumnFacts(negative, large, fraction=fraction, dtype=dtype)
 
     def beside(self, other: ColumnFacts) -> ColumnFacts:
         """Return the facts about these entries and those of a later share."""
+        both = {self.dtype, other.dtype} - {""}
         return ColumnFacts(
             self.negative or other.negative,
             self.large or other.large,
             self.texts or other.texts,
             self.words or other.words,
             self.width or other.width,
+            self.fraction or other.fraction,
+            "".join(both) if len(both) < 2 else SEVERAL,
         )
 
     @property
     def as_texts(self) -> bool:
         """True if one process would read all entries as texts."""
         return self.texts or (self.negative and self.large)
+
+    def type_of_field(self, *, wide: bool) -> np.dtype | None:
+        """Return the type in which one process keeps the numbers of the column, which may be a
+        vector or one `wide` number of it; None for words, and where there is no number.
+        """
+        if self.words or not (self.dtype or self.as_texts):
+            return None
+        given = F8 if self.as_texts else np.dtype(self.dtype)
+        whole = given.kind == "f" and not wide and not self.fraction
+        return np.dtype(np.int64) if whole else given
 
 
 class VertexTableFacts(NamedTuple):
@@ -127,14 +152,18 @@ class TableShare:
         return read_whole(self.kind, why)
 
     def good_rows(self, facts: Sequence[VertexTableFacts], number: int) -> VertexShareRows:
-        """Return the good rows of this share, number `number` of those with these `facts`. Raise
-        MustReadWhole where a row is bad and must not be, or repeats an id.
+        """Return the good rows of this share, number `number` of those with these `facts`. The
+        columns are given up. Raise MustReadWhole where a row is bad and must not be, or repeats an
+        id.
         """
         joined = dict(facts[0].columns)
         for each in facts[1:]:
             joined = {name: own.beside(each.columns[name]) for name, own in joined.items()}
         words = [name for name, own in joined.items() if own.words]
+        if any(own.dtype == SEVERAL and not own.as_texts for own in joined.values()):
+            raise self.whole("its numbers are of several types")
         read = self._as_in_all(joined, 1 + sum(each.rows for each in facts[:number]))
+        self.read = self.read._replace(columns={})
         try:
             good = good_rows(read, self.bad, self.kind, {}, words)
         except DataError:
@@ -154,8 +183,14 @@ class TableShare:
             for name in names:
                 if joined[name].as_texts:
                     columns[name] = _as_texts(columns[name])
-            wide = field.width == 0 and columns[names[0]].wide
-            fields[field._replace(width=joined[names[0]].width) if wide else field] = names
+            if field.width == 0 and columns[names[0]].wide:
+                field = field._replace(width=joined[names[0]].width)
+            if field.dtype is None:
+                wide = field.width is not None
+                types = [joined[name].type_of_field(wide=wide) for name in names]
+                known = [each for each in types if each is not None]
+                field = field._replace(dtype=np.result_type(*known) if known else None)
+            fields[field] = names
         first = first if picked.ids is None else read.first
         return read._replace(picked=picked._replace(fields=fields), columns=columns, first=first)
 
@@ -205,7 +240,7 @@ def read_table_share(
     whole: str,
     format: Format,
     kind: str,
-    wanted: Sequence[WantedField],
+    wanted: Sequence[WantedField] | None,
     *,
     on_bad_row: OnBadRow = "stop",
     points: bool = False,
@@ -224,10 +259,19 @@ def read_table_share(
             tell(0, float(bool(share.pieces)))
     else:
         read = read_text_columns(kind, wanted, bad, points=points, whole=whole, tell=tell)
-    names = {name for columns in read.picked.fields.values() for name in columns}
-    columns = {name: ColumnFacts.of(read.columns[name]) for name in sorted(names)}
+    columns = {
+        name: ColumnFacts.of(read.columns[name], typed=field.dtype is not None)
+        for field, names in read.picked.fields.items()
+        for name in names
+    }
     facts = VertexTableFacts(len(read.lines), columns, read.passed)
     return TableShare(kind, read, bad, points, facts)
+
+
+def _has_fraction(numbers: Sequence[float] | np.ndarray) -> bool:
+    """Return whether some number is not whole, or so large that it may not be."""
+    values = np.asarray(numbers, np.float64)
+    return not ((np.abs(values) < EXACT).all() and (values % 1 == 0).all())
 
 
 def read_whole(kind: str, why: str) -> MustReadWhole:

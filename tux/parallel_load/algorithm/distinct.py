@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,19 +72,28 @@ def _distinct_of_type(
     local = ShareVertices(found[0], [], told[: len(ends)], NONE, NONE)
     if kind in plan.tables:
         found.append(_take_table(share, kind, local))
-    if len(found) > 1:
-        ids, places = Ids.over(found)
-        local.values = ids.values
-        for end, place in zip(ends, places, strict=False):
-            column = codes[end.edges][end.side]
-            look_up(place, column, column)
-        if kind in plan.tables:
-            look_up(places[-1], local.rows, local.rows)
-            local.beside = np.zeros(len(ids), np.int8)
-            local.beside[np.concatenate(places[:-1])] = 1
+    local.values, places = _merge(found)
+    for end, place in zip(ends, places, strict=False):
+        column = codes[end.edges][end.side]
+        look_up(place, column, column)
+    if kind in plan.tables:
+        look_up(places[-1], local.rows, local.rows)
+        local.beside = np.zeros(len(local.values), np.int8)
+        for place in places[:-1]:
+            local.beside[place] = 1
     for column in (codes[end.edges][end.side] for end in ends):
         local.degrees.append(count_keys(column, len(local.values)).astype(np.int32))
     return local
+
+
+def _merge(found: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the distinct ids of several arrays of distinct ids, and the places of each array."""
+    filled = [values for values in found if len(values)]
+    if len(filled) > 1:
+        ids, places = Ids.over(found)
+        return ids.values, places
+    (only,) = filled or [found[0]]
+    return only, [np.arange(len(values), dtype=np.int32) for values in found]
 
 
 def _take_table(share: InputShare, kind: str, local: ShareVertices) -> np.ndarray:

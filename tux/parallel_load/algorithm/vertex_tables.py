@@ -67,13 +67,14 @@ def _exchange_field(
     loader's range: values at the `places` of which each loader has told, elsewhere the `defaults`
     (n,).
     """
-    shape = values.shape[1:]
-    whole = np.empty((len(defaults), *shape), values.dtype)
-    whole.T[:] = defaults
+    shape, dtype = values.shape[1:], values.dtype
     outbox = [[values[at]] for at in to]
     del values
-    for feed, at in zip(columns_by_sender((yield outbox)), places, strict=True):
-        whole[at] = feed.rows(whole.dtype, (len(at), *shape))
+    inbox = yield outbox
+    whole = np.empty((len(defaults), *shape), dtype)
+    whole.T[:] = defaults
+    for feed, at in zip(columns_by_sender(inbox), places, strict=True):
+        whole[at] = feed.rows(dtype, (len(at), *shape))
     return whole
 
 

@@ -52,13 +52,15 @@ class FieldAsked(msgspec.Struct):
 
 class TableInput(msgspec.Struct):
     """A table of vertices, one file of a `format`, and the `fields` to read of it. Each loader
-    reads its `pieces`. `points`: rows may be without ids.
+    reads its `pieces`. `points`: rows may be without ids. `all_columns`: the table shows which
+    fields there are, and their types.
     """
 
     data: str
     format: str
     fields: list[FieldAsked]
     points: bool = False
+    all_columns: bool = False
     pieces: list[list[FilePiece]] = []
 
 
@@ -83,7 +85,7 @@ def read_tables(
                 own.data,
                 Format(own.format),
                 kind,
-                [field.wanted for field in own.fields],
+                None if own.all_columns else [field.wanted for field in own.fields],
                 on_bad_row=on_bad_row,
                 points=own.points,
                 tell=tell,
