@@ -195,6 +195,16 @@ def test_bad_rows_are_skipped(here, program):
     assert found.record.sizes["skipped"] == 3
 
 
+@pytest.mark.parametrize("bad", ["7 x", "1 \0 2"])
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_fault_is_told_in_its_file_of_several(here, bad, workers):
+    (here / "many").mkdir()
+    for at in range(4):
+        (here / "many" / f"{at}").write_text(pair_lines(12, seed=at, row_5=bad if at == 2 else "0"))
+    told = faults(here, CountedWords(), RunOptions(workers=workers, form="lda-c"), "many")
+    assert told[0] == told[1] and "many/2" in told[0][1]
+
+
 @pytest.mark.parametrize(
     ("text", "words", "how"),
     [
