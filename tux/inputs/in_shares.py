@@ -186,7 +186,8 @@ class ShareLoading:
             self.watch.say(error.what)
             job_folder.remove(own)
             raise
-        train = read_bare_graph(folder, program, graph)
+        tables = not (inputs[""].samples or inputs[""].bags)
+        train = read_bare_graph(folder, program, graph, tables=tables)
         counted = totals_of_types(graph, program.edge.repeats)
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))

@@ -41,16 +41,21 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
     return totals.pop("")._replace(others=totals, repeated=often.total if often else None)
 
 
-def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
+def read_bare_graph(
+    folder: Path, program: Program, graph: LoadedGraph, *, tables: bool
+) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
-    the loaders have read, without an edge. The folder may be removed before the ids are.
+    the loaders have read, without an edge. The folder may be removed before the ids are. `tables`:
+    the files were tables of edges.
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     odd = {}
-    if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words
-        own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
+    if tables:  # else ids are numbers of rows, and of columns or words
+        own = {name: known[name] for name in bare.ends}
+        if others:
+            own = {name: _ids_of_first(folder, bare, ids, name) for name, ids in own.items()}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
     read = {

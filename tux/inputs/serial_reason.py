@@ -13,7 +13,7 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
-from tux.inputs.bags_in_shares import reason_of_bags, reason_of_rare
+from tux.inputs.bags_in_shares import reason_of_bags
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import groups_file
 from tux.io.formats.detect import Format, detect_format
@@ -163,8 +163,6 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
             return "they can be read only once"
         if each.format not in readable:
             return f"a {each.format.value} file is read whole"
-    if why := reason_of_rare(program, asked.reading, found.format):
-        return why
     if found.others and any(each.share for each in found.by_type.values()):
         return "machines have rows of their own of one edge type alone"
     size = sum(each.size for each in found.by_type.values())

@@ -51,6 +51,7 @@ from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
 from tux.parallel_load.process.rare_rounds import leave_out_rare
+from tux.parallel_load.process.read_so_far import ReadSoFar
 from tux.parallel_load.process.sample_rounds import exchange_samples
 
 JOB = "job.json"
@@ -122,7 +123,7 @@ class LoadingJob(msgspec.Struct):
 class RowsRead(msgspec.Struct):
     """The facts about the rows of one edge type that a loader has read: see the fields of
     `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over; `ranges`: of the numbers of
-    fields of 32 bits; `rows`: None where each is an edge.
+    fields of 32 bits; `rows`: None where each is an edge; `rare`: what is said of rare columns.
     """
 
     names: dict[str, str] = {}
@@ -132,6 +133,7 @@ class RowsRead(msgspec.Struct):
     passed: LineCounts = LineCounts()
     ranges: dict[str, NumberRange] = {}
     rows: int | None = None
+    rare: tuple[str, ...] = ()
 
 
 class LoaderResult(msgspec.Struct):
@@ -300,25 +302,6 @@ def _most_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-class _ReadSoFar:
-    """The amount that a loader has read of the inputs of several edge types, for a function that is
-    called with it.
-    """
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._before, self._now = (0, 0.0), (0, 0.0)
-
-    def tell(self, size: int, pieces: float) -> None:
-        """Tell the amount read of the input of this edge type, and all before."""
-        self._now = (self._before[0] + size, self._before[1] + pieces)
-        self._tell(*self._now)
-
-    def begin_next(self) -> None:
-        """Count what follows as the input of another edge type."""
-        self._before = self._now
-
-
 def _no_rows(own: EdgesInput) -> InputShare:
     """Return a share without rows of an edge type."""
     none = np.empty(0, np.int64)
@@ -337,20 +320,29 @@ def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Load
     """Return the rows of a share as edges: those of samples and bags become edges when all loaders
     know those of the others.
     """
-    if rows.early is None:
+    if rows.early is not None:
+        rows = yield from _complete_early(job, number, rows.early)
+    if not (rule := job.edges[""].rare):
         return rows
+    data = job.edges[""].data
+    share, told, count = yield from leave_out_rare(job.plan, rows.share, rule, data)
+    for read in rows.read.values():
+        read.rare, read.rows = told, count if read.rows is None else read.rows
+    return LoaderRows(share, rows.read)
+
+
+def _complete_early(
+    job: LoadingJob, number: int, early: SampleShare | BagShare
+) -> Rounds[LoaderRows]:
+    """Return the rows of a share of samples or bags as edges."""
     fields = list(job.fields[""])
-    if isinstance(rows.early, BagShare):
-        share, read = yield from exchange_bags(job.plan, number, rows.early, fields)
+    if isinstance(early, BagShare):
+        share, read = yield from exchange_bags(job.plan, number, early, fields)
     else:
-        share, read = yield from exchange_samples(job.plan, number, rows.early, fields)
+        share, read = yield from exchange_samples(job.plan, number, early, fields)
         asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
         if asked and not asked.plain_weights and kept and not read.weighed:
-            raise read_whole(rows.early.asked, "all weights are 1")
-    if rule := job.edges[""].rare:
-        data = job.edges[""].data
-        share, told = yield from leave_out_rare(job.plan.loaders, share, rule, data)
-        read = read._replace(notes=(*read.notes, *told))
+            raise read_whole(early.asked, "all weights are 1")
     about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
     about.rows = read.rows
     return LoaderRows(share, {"": about})
@@ -374,7 +366,7 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     """Read the share of a loader, which is pieces of the files of each edge type."""
     if (early := _read_early(job, number, tell)) is not None:
         return LoaderRows(_no_rows(job.edges[""]), {}, early)
-    rows, read, so_far = {}, {}, _ReadSoFar(tell)
+    rows, read, so_far = {}, {}, ReadSoFar(tell)
     for name, own in job.edges.items():
         share = Files.of(own.data, own.pieces[number])
         if not share.pieces:  # a loader that has some tells what is wrong with the file
