@@ -195,6 +195,16 @@ def test_bad_rows_are_skipped(here, program):
     assert found.record.sizes["skipped"] == 3
 
 
+@pytest.mark.parametrize("bad", ["7 x", "1 \0 2"])
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_fault_is_told_in_its_file_of_several(here, bad, workers):
+    (here / "many").mkdir()
+    for at in range(4):
+        (here / "many" / f"{at}").write_text(pair_lines(12, seed=at, row_5=bad if at == 2 else "0"))
+    told = faults(here, CountedWords(), RunOptions(workers=workers, form="lda-c"), "many")
+    assert told[0] == told[1] and "many/2" in told[0][1]
+
+
 @pytest.mark.parametrize(
     ("text", "words", "how"),
     [
@@ -285,13 +295,28 @@ def test_counts_of_rare_words_are_those_of_all_files(here):
     assert told[0] == told[1] and "no word of a.txt and 2 others occurs 10 times" in told[0][1]
 
 
-def test_rare_words_of_a_table_are_left_out_when_it_is_read_whole(here):
-    rows = "".join(f"d{at},w{at % 7},{at % 3}\n" for at in range(40))
-    (here / "a.csv").write_text("document,word,count\n" + rows)
-    options = RunOptions(workers=2, min_count=6)
-    found = begin_run(here / "parts", CountedWords(), "a.csv", None, options, in_shares=True)
-    assert not found.in_shares
-    assert "2 words that occur fewer than 6 times are left out, 9 occurr" in found.warnings[-1]
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("program", [CountedWords(), BareWords(), LDA(topics=3)])
+def test_rare_words_of_tables(here, program, workers):
+    words = ("NA", "7", "8", "total", '"q"', "-3", f"{2**63 + 1}", "8", "7", "8")
+    for at, chosen in enumerate((words, ("7", "8", "9"), ("ape", *words), ("-3", f"{2**63}", "8"))):
+        rows = (f"d{n % 11},{chosen[n * n % len(chosen)]},{n % 3}\n" for n in range(60 + at))
+        (here / f"{at}.csv").write_text("document,word,count\n" + "".join(rows) + "d50,x,1\n")
+    for name, least in (("0.csv", 5), ("1.csv", 1), ("2.csv", 4), ("3.csv", 9)):
+        options = RunOptions(workers=workers, min_count=least, on_bad_row="skip")
+        found = load_both_ways(here, program, name, options)
+        assert found.record.sizes["vertices"]["document"] == 12
+    names = ["1.csv", "2.csv", "3.csv"]
+    load_both_ways(here, program, names, RunOptions(workers=workers, min_count=12))
+    told = faults(here, program, RunOptions(workers=workers, min_count=999), names)
+    assert told[0] == told[1] and "or more" in told[0][1]
+
+
+def test_a_table_without_a_row_is_told_as_without_the_option(here):
+    (here / "a.csv").write_text("document,word,count\nd,w\n")
+    options = RunOptions(workers=2, min_count=6, on_bad_row="skip")
+    told = faults(here, CountedWords(), options, "a.csv")
+    assert told[0] == told[1] and "no row of a.csv is usable" in told[0][1]
 
 
 def test_a_word_that_is_there_too_often_needs_all_rows(here):

@@ -18,7 +18,7 @@ SHARES = [
 def test_counts_of_all_shares_are_added_up():
     taken = []
     steps = [find_rare(3, ids, counts, 2) for ids, counts in SHARES]
-    kept, found = zip(*run_together(steps, lambda at, inbox: taken.append(at)), strict=True)
+    kept, found, _ = zip(*run_together(steps, lambda at, inbox: taken.append(at)), strict=True)
     assert [each.tolist() for each in kept] == [[True, True, False], [], [True, False, False]]
     assert set(found) == {(2, 2, 2)}
     assert taken.count(0) == RARE_ROUNDS
@@ -29,10 +29,10 @@ def test_numbers_and_words_are_compared_as_words():
     numbers = np.array([9, 10, 11]), np.array([1, 2, 3])
     large = np.array([2**64 - 1], np.uint64), np.array([9])
     steps = [find_rare(3, *each, 3) for each in (words, numbers, large)]
-    (first, found), (second, _), (third, _) = run_together(steps)
+    (first, found, kind), (second, *_), (third, *_) = run_together(steps)
     assert first.tolist() == [True, False, False]
     assert second.tolist() == [False, True, True] and third.tolist() == [True]
-    assert found == (2, 3, 3)
+    assert found == (2, 3, 3) and kind == STRING
 
 
 @pytest.mark.parametrize("counts", [np.array([1, 2]), np.array([1 << 62, 0, 0]), np.ones(3)])

@@ -34,20 +34,11 @@ def reason_of_bags(program: Program, reading: Reading, *, dealt: bool) -> str:
     """Return why documents with such options are loaded whole; "" if they are not, or there are no
     such options. `dealt`: each machine is to get rows of its own.
     """
-    if not named_bags(reading):
+    if not named_bags(reading) and reading.min_count is None:
         return ""
     plain = isinstance(program.input, Bags) and len(program.edge_types) == 1
-    return "" if plain and not dealt else "documents are read whole"
-
-
-def reason_of_rare(program: Program, reading: Reading, format: Format | None) -> str:
-    """Return why files of this format are read whole if rare words are to be left out; "" if they
-    are not.
-    """
-    if reading.min_count is None or isinstance(program.input, Samples):
-        return ""
-    tables = format is not None and not are_bags(program, format, reading)
-    return "rare words of a table are left out when all of it is read" if tables else ""
+    whole = not plain or dealt and named_bags(reading)
+    return "documents are read whole" if whole else ""
 
 
 def named_format(program: Program, reading: Reading) -> Format | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.inputs.rare import rare_rule
 from tux.io.bags.bags import read_held_out
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
@@ -34,6 +35,7 @@ def read_edge_file(
         on_bad_row=reading.on_bad_row,
         against=known,
         numbered=numbered,
+        rare=rare_rule(program, reading) if known is None else None,
         format=format,
     )
 

@@ -150,8 +150,7 @@ class ShareLoading:
             inputs[""] = inputs[""]._replace(rare=rule)
             plan = replace(plan, early=plan.early + RARE_ROUNDS)
         bad, threads = run.options.on_bad_row, run.threads
-        tables = found.tables.inputs
-        job = loading_job(plan, inputs, threads, bad, found.share, tables)
+        job = loading_job(plan, inputs, threads, bad, found.share, found.tables.inputs)
         own, folder = self.folders()
         losses = Losses(run.restarts)
         try:
@@ -165,11 +164,12 @@ class ShareLoading:
             self.watch.say(error.what)
             job_folder.remove(own)
             raise
-        train = read_bare_graph(folder, program, graph)
+        tables = not (inputs[""].samples or inputs[""].bags)
+        train = read_bare_graph(folder, program, graph, tables=tables)
         counted = totals_of_types(graph, program.edge.repeats)
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
-        told = [*table_lines(graph, tables)]
+        told = [*table_lines(graph, found.tables.inputs)]
         return train, LoadedParts(own, folder, counted, losses.why, graph.numbers, told)
 
     def _make_together(

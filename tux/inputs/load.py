@@ -38,7 +38,7 @@ from tux.inputs.memory import (
 )
 from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
-from tux.inputs.rare import leave_out_rare, rare_rule, refuse_rare
+from tux.inputs.rare import rare_rule, refuse_rare
 from tux.inputs.samples import (
     add_program_groups,
     check_hashed,
@@ -54,6 +54,7 @@ from tux.inputs.untyped import Sides, check_one_type, two_types_reason
 from tux.inputs.vertex_data import shape_folder_data
 from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_tables
 from tux.inputs.wrapping import wrap_data
+from tux.io.bags.rare import leave_out_rare
 from tux.io.formats.detect import detect_format
 from tux.io.source.input_files import Source, input_files
 from tux.options.options import Reading

@@ -48,16 +48,19 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
     return EdgeTotals(*first, totals, often)
 
 
-def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
+def read_bare_graph(
+    folder: Path, program: Program, graph: LoadedGraph, *, tables: bool
+) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
     the loaders have read, without an edge. Ids are read from the folder when they are asked for.
+    `tables`: the files were tables of edges.
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if isinstance(program.input, Points):
         return points_read(graph, bare)
     odd = {}
-    if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words
+    if tables:  # else ids are numbers of rows, and of columns or words
         words = [name for name in dict.fromkeys(bare.ends) if _are_strings(bare.ids[name])]
         own = {name: _ids_of_first(folder, bare, name) for name in words}
         odd = {"": odd_ids(own)}

@@ -13,7 +13,7 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
-from tux.inputs.bags_in_shares import reason_of_bags, reason_of_rare
+from tux.inputs.bags_in_shares import reason_of_bags
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import groups_file
 from tux.inputs.tables_in_shares import FoundTables
@@ -163,8 +163,6 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
             return "they can be read only once"
         if each.format not in readable and not isinstance(program.input, Points):
             return f"a {each.format.value} file is read whole"
-    if why := reason_of_rare(program, asked.reading, found.format):
-        return why
     if found.tables.why:
         return found.tables.why
     if found.share and found.tables.inputs:

@@ -5,11 +5,15 @@ features of a few samples: the rule by which they are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.integers import LAST
 from tux.base.errors import DataError
 from tux.base.text import plural, plural_noun
 
@@ -73,3 +77,39 @@ class RareFound(NamedTuple):
         """Count columns that occur so often (n,), of which some are `kept` (n,)."""
         rare = ~kept
         return cls(int(rare.sum()), int(amounts[rare].sum()), int(kept.sum()))
+
+
+def leave_out_rare(edges: EdgeData, rule: RareRule | None, name: str) -> EdgeData:
+    """Return edges without those of rare columns, if a rule says so. Raises `DataError` if all
+    columns of the input, called `name`, are rare.
+    """
+    if rule is None:
+        return edges
+    kind = edges.ends[1]
+    ids = edges.ids[kind].values
+    amounts = rule.amounts(edges.dst, len(ids), edges.fields)
+    kept = amounts >= rule.least
+    found = RareFound.of(amounts, kept)
+    if not found.columns:
+        return edges
+    if not found.kept:
+        raise rule.nothing_left(name)
+    there = kept[edges.dst]
+    places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    known = {name: values[kept] for name, values in edges.vertex_fields.get(kind, {}).items()}
+    return replace(
+        edges,
+        ids={**edges.ids, kind: Ids(_narrow_ids(ids[kept]))},
+        src=edges.src[there],
+        dst=places[edges.dst[there]],
+        fields={name: values[there] for name, values in edges.fields.items()},
+        vertex_fields={**edges.vertex_fields, **({kind: known} if known else {})},
+        rows=len(edges) if edges.rows is None else edges.rows,
+        notes=(*edges.notes, *rule.notes(found)),
+    )
+
+
+def _narrow_ids(values: np.ndarray) -> np.ndarray:
+    """Return ids as int64 if they were uint64 for others' sake."""
+    large = values.dtype.kind == "u" and int(values.max()) > LAST
+    return values.astype(np.int64) if values.dtype.kind == "u" and not large else values

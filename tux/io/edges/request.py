@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.io.bags.rare import RareRule
 from tux.io.edges.field_values import field_values
 from tux.io.source.text import OnBadRow
 
@@ -25,6 +26,7 @@ class EdgeOptions(TypedDict, total=False):
     against: Mapping[str, Ids] | None
     numbered: str
     undirected: Undirected
+    rare: RareRule | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class EdgeRequest:
     against: Mapping[str, Ids] | None = None
     numbered: str = ""
     undirected: Undirected = "both"
+    rare: RareRule | None = None  # of a table: which targets are left out
 
     @property
     def both(self) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.io.bags.rare import leave_out_rare
 from tux.io.edges.columns import WantedColumns, columns_by_label, find_columns, unused_notes
 from tux.io.edges.layout import beginning, edge_layout
 from tux.io.edges.request import EdgeRequest
@@ -72,9 +73,10 @@ def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
         skipped=bad.count,
         first_skipped=bad.first,
     )
+    edges = leave_out_rare(edges, asked.rare, path)
     odd = () if against else odd_ids(edges.ids)
-    notes = (*read.notes, *read.passed.notes("edge"), *odd, *coarse_notes(values))
-    return replace(edges, notes=notes)
+    told = (*read.notes, *read.passed.notes("edge"), *edges.notes)
+    return replace(edges, notes=(*told, *odd, *coarse_notes(values)))
 
 
 class EdgeTableRows(NamedTuple):

@@ -159,10 +159,11 @@ def blocks(
     files. Raises `DataError` if a file is damaged.
     """
     parts = pieces_of(path)
-    if len(parts) == 1 and begin is None and parts[0] == FilePiece(parts[0].path):
+    if len(parts) == 1 and begin is None and parts[0] == FilePiece(os.fspath(path)):
         pieces = line_blocks(parts[0])
     else:
-        pieces = _join_pieces(parts, places, begin)
+        several = [part.path for part in parts] != [os.fspath(path)]  # perhaps in another share
+        pieces = _join_pieces(parts, places, begin, several=several)
     with reading_threads(1) as pool:
         coming = pool.submit(next, pieces, b"")
         while block := coming.result():
@@ -184,9 +185,11 @@ def reading_threads(count: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def _join_pieces(
-    parts: Sequence[FilePiece], places: Places | None, begin: Begin | None
+    parts: Sequence[FilePiece], places: Places | None, begin: Begin | None, *, several: bool
 ) -> Iterator[bytes]:
-    """Yield the texts of pieces one after the other, in blocks of about `BLOCK` bytes."""
+    """Yield the texts of pieces one after the other, in blocks of about `BLOCK` bytes. `several`:
+    the input has several files.
+    """
     gathered: list[bytes] = []
     size, number = 0, 1  # of what is gathered, and of the line that comes next
     for part, pieces in zip(parts, _blocks_ahead(parts), strict=True):
@@ -194,7 +197,7 @@ def _join_pieces(
         if places is not None:
             places.begin(number, part, line)
         for at, block in enumerate(pieces):
-            if not at and b"\0" in block and len(parts) > 1:
+            if not at and b"\0" in block and several:
                 raise DataError(f"{part.path} is not a text file", do=TEXT)
             if not begun and begin is not None:
                 start = begin(block, part.path)

@@ -25,10 +25,10 @@ LARGEST_AMOUNT = 1 << 62
 
 def find_rare(
     loaders: int, ids: np.ndarray, amounts: np.ndarray, least: int
-) -> Rounds[tuple[np.ndarray, RareFound]]:
+) -> Rounds[tuple[np.ndarray, RareFound, np.dtype]]:
     """Return which of a share's ascending ids (n,) occur `least` times in all shares, where they
-    occur as often here as `amounts` (n,) says; and what was found of all. Raise BadColumns for a
-    message that does not fit.
+    occur as often here as `amounts` (n,) says; what was found of all; and the kind of all ids.
+    Raise BadColumns for a message that does not fit.
     """
     told = yield from exchange_numbers(loaders, np.array(signs(ids)))
     kind = kind_of(told.astype(bool))
@@ -43,7 +43,8 @@ def find_rare(
         RareFound(*feed.numbers(3, least=-LARGEST_AMOUNT, below=LARGEST_AMOUNT).tolist())
         for feed in feeds
     ]
-    return kept if places is None else kept[places], RareFound(*map(sum, zip(*found, strict=True)))
+    joined = RareFound(*map(sum, zip(*found, strict=True)))
+    return kept if places is None else kept[places], joined, kind
 
 
 def _ranges_of(loaders: int, values: np.ndarray) -> Rounds[list[slice]]:

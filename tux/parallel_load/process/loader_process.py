@@ -113,7 +113,7 @@ class LoadingJob(msgspec.Struct):
 class RowsRead(msgspec.Struct):
     """The facts about the rows of one edge type that a loader has read: see the fields of
     `tux.arrays.edges.EdgeData`; `passed`: lines that were passed over; `ranges`: of the numbers of
-    fields of 32 bits; `rows`: None where each is an edge.
+    fields of 32 bits; `rows`: None where each is an edge; `rare`: what is said of rare columns.
     """
 
     names: dict[str, str] = {}
@@ -123,6 +123,7 @@ class RowsRead(msgspec.Struct):
     passed: LineCounts = LineCounts()
     ranges: dict[str, NumberRange] = {}
     rows: int | None = None
+    rare: tuple[str, ...] = ()
 
 
 class LoaderResult(msgspec.Struct):
@@ -306,29 +307,38 @@ def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Load
     """Return the rows of a share as edges, and rows of tables of vertices: both are complete when
     all loaders know those of the others.
     """
-    tables, rows = rows.tables, (yield from _complete_early(job, number, rows))
+    tables, rows = rows.tables, (yield from _complete_edges(job, number, rows))
     if not tables:
         return rows
     read = yield from exchange_tables(job.plan, number, job.tables, tables, rows.share)
     return rows._replace(tables_read=read)
 
 
-def _complete_early(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
-    """Return the samples or bags of a share as edges; edges as they are."""
-    if rows.early is None:
+def _complete_edges(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
+    """Return the samples or bags of a share as edges, without rare columns; edges as they are."""
+    if rows.early is not None:
+        rows = yield from _complete_early(job, number, rows.early)
+    if not (rule := job.edges[""].rare):
         return rows
+    data = job.edges[""].data
+    share, told, count = yield from leave_out_rare(job.plan, rows.share, rule, data)
+    for read in rows.read.values():
+        read.rare, read.rows = told, count if read.rows is None else read.rows
+    return LoaderRows(share, rows.read)
+
+
+def _complete_early(
+    job: LoadingJob, number: int, early: SampleShare | BagShare
+) -> Rounds[LoaderRows]:
+    """Return the rows of a share of samples or bags as edges."""
     fields = list(job.fields[""])
-    if isinstance(rows.early, BagShare):
-        share, read = yield from exchange_bags(job.plan, number, rows.early, fields)
+    if isinstance(early, BagShare):
+        share, read = yield from exchange_bags(job.plan, number, early, fields)
     else:
-        share, read = yield from exchange_samples(job.plan, number, rows.early, fields)
+        share, read = yield from exchange_samples(job.plan, number, early, fields)
         asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
         if asked and not asked.plain_weights and kept and not read.weighed:
-            raise read_whole(rows.early.asked, "all weights are 1")
-    if rule := job.edges[""].rare:
-        data = job.edges[""].data
-        share, told = yield from leave_out_rare(job.plan.loaders, share, rule, data)
-        read = read._replace(notes=(*read.notes, *told))
+            raise read_whole(early.asked, "all weights are 1")
     about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
     about.rows = read.rows
     return LoaderRows(share, {"": about})

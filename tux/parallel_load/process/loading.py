@@ -97,7 +97,7 @@ class LoadedGraph(NamedTuple):
             first.names,
             sum(each.skipped for each in read),
             next((each.first_skipped for each in read if each.skipped), ""),
-            (*first.notes, *passed.notes("edge")),
+            (*first.notes, *passed.notes("edge"), *first.rare),
             passed,
             join_ranges(each.ranges for each in read),
             sum(each.rows or 0 for each in read) if first.rows is not None else None,

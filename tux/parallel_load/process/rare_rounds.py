@@ -8,32 +8,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from tux.arrays.arrow import CodedColumn
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
+from tux.arrays.pieced import ArrayPieces
 from tux.io.bags.rare import RareRule
-from tux.parallel_load.algorithm.plan import InputShare
+from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rare import find_rare
 from tux.parallel_load.algorithm.rounds import Rounds
 
 
 def leave_out_rare(
-    loaders: int, share: InputShare, rule: RareRule, data: str
-) -> Rounds[tuple[InputShare, tuple[str, ...]]]:
-    """Return a share without entries of rare columns, and sentences about what all shares leave
-    out. Raises `DataError` if all columns of the input, called `data`, are rare.
+    plan: LoadingPlan, share: InputShare, rule: RareRule, data: str
+) -> Rounds[tuple[InputShare, tuple[str, ...], int]]:
+    """Return a share without entries of rare columns, sentences about what all shares leave out,
+    and how many entries there were here; rows of which nothing is left are vertices all the same.
+    Raises `DataError` if all columns of the input, called `data`, are rare.
     """
-    ids, codes = Ids.of(share.dst)
-    fields = {name: np.asarray(values) for name, values in share.fields.items()}
-    amounts = rule.amounts(codes, len(ids), fields)
-    kept, found = yield from find_rare(loaders, ids.values, amounts, rule.least)
-    if not found.kept:
+    (rows, row), (ids, codes) = Ids.of(share.src), Ids.of(share.dst)
+    fields = {name: _whole(values) for name, values in share.fields.items()}
+    kept, found, kind = yield from find_rare(
+        plan.loaders, ids.values, rule.amounts(codes, len(ids), fields), rule.least
+    )
+    if found.columns and not found.kept:
         raise rule.nothing_left(data)
-    there = kept[codes]
+    there, left = kept[codes], ids.values[kept]
     places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    left = replace(
+    share = replace(
         share,
-        src=np.asarray(share.src)[there],
-        dst=CodedColumn(places[codes[there]], ids.values[kept]),
+        src=CodedColumn(row[there], rows.values),
+        dst=CodedColumn(places[codes[there]], left.astype(STRING) if kind == STRING else left),
         fields={name: values[there] for name, values in fields.items()},
     )
-    return left, rule.notes(found)
+    return share, rule.notes(found), len(codes)
+
+
+def _whole(values: np.ndarray | ArrayPieces) -> np.ndarray:
+    return values.whole() if isinstance(values, ArrayPieces) else values
