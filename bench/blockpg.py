@@ -56,7 +56,7 @@ def train_records(
 ) -> list[dict[str, Any]]:
     """Train with one thread a worker, and return the records."""
     return run(
-        program, edges, options=RunOptions(epochs=epochs, every=NEVER, threads=1, **options)
+        program, edges, options=RunOptions(epochs=epochs, eval_every=NEVER, threads=1, **options)
     ).records
 
 

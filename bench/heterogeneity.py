@@ -221,7 +221,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 program,
                 edges,
                 options=RunOptions(
-                    epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut
+                    epochs=given.passes, eval_every=NEVER, workers=WORKERS, partitioner=cut
                 ),
             ).records
             seconds[letter].append(

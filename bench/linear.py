@@ -62,7 +62,7 @@ def train_records(edges: EdgeData, epochs: int = 500, every: int = 1, **given: A
     return run(
         Linear(**given),
         edges,
-        options=RunOptions(epochs=epochs, every=every, deadline=3600.0, **options),
+        options=RunOptions(epochs=epochs, eval_every=every, deadline=3600.0, **options),
     ).records
 
 

@@ -144,7 +144,11 @@ def update(given: argparse.Namespace) -> None:
     for _ in range(given.runs + 1):
         for way, name in WAYS.items():
             options = RunOptions(
-                epochs=given.epochs, workers=given.workers, threads=1, every=NEVER, deadline=3600.0
+                epochs=given.epochs,
+                workers=given.workers,
+                threads=1,
+                eval_every=NEVER,
+                deadline=3600.0,
             )
             each = program(name, given.samples, given.features)
             every[way].append(EpochCosts.of(run(each, edges, options=options).records))
@@ -182,7 +186,7 @@ def link(given: argparse.Namespace) -> None:
 def step(edges: EdgeData, samples: int, steps: int, given: argparse.Namespace) -> float:
     """Return the seconds of a step on the masters."""
     options = RunOptions(
-        epochs=given.epochs + 1, workers=given.workers, threads=1, every=NEVER, deadline=3600.0
+        epochs=given.epochs + 1, workers=given.workers, threads=1, eval_every=NEVER, deadline=3600.0
     )
     seconds = []
     for _ in range(given.runs):

@@ -1,16 +1,14 @@
 """Loading whole and loading in shares: the same ratings, cut and written as a folder of parts by
 one process, and by several that load them in shares; in turns, from CSV files and from Parquet.
 
-usage: python -m bench.shares [--ratings N] [--workers N] [--limit MB] [--beside CHECKOUT]
+usage: python -m bench.shares [--ratings N] [--workers N] [--limit MB]
 
 Of each command the table has: seconds; MB of memory that the largest process held at most, mapped
 files included (VmHWM), and of that its own, which the system cannot drop (RssAnon), looked at every
 twentieth of a second; MB of addresses (VmPeak); the largest part on disk, and how many times that
 the largest loader held. The best seconds of --repeats are shown, and the most memory.
 
---limit: no process that loads in shares may have more MB of addresses (RLIMIT_AS). --beside: also
-times `tux run mf`, from its start to the first record of training, with the tux of another checkout
-(CHECKOUT/.venv/bin/tux) and with this one, in turns; both with all cores, on --workers workers.
+--limit: no process that loads in shares may have more MB of addresses (RLIMIT_AS).
 """
 
 from __future__ import annotations
@@ -106,37 +104,16 @@ def partition(
         shutil.rmtree(out, ignore_errors=True)
 
 
-def to_first_record(tux: Path, data: Path, folder: Path, workers: int) -> CommandCosts:
-    """Measure from the start of a run to the first record of its training."""
-    out = folder / "run"
-    records = out / "metrics.jsonl"
-    command = [str(tux), "run", "mf", str(data), "--workers", str(workers), "--epochs", "1"]
-    try:
-        return run([*command, "--out", str(out)], 0, lambda: _has_line(records))
-    finally:
-        shutil.rmtree(out, ignore_errors=True)
-
-
-def _has_line(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
 def commands(
     asked: argparse.Namespace, data: Path, folder: Path
 ) -> dict[str, Callable[[], CommandCosts]]:
     """Return the commands that are measured on one input, by their names in the table."""
     n, limit = asked.workers, asked.limit * 10**6
     shares = ["--workers", str(n)]
-    found: dict[str, Callable[[], CommandCosts]] = {
+    return {
         "whole": lambda: partition(data, folder, n, [], 0),
         f"{n} shares": lambda: partition(data, folder, n, shares, limit),
     }
-    if asked.beside:
-        here = Path(sys.executable).with_name("tux")
-        there = Path(asked.beside, ".venv", "bin", "tux")
-        found["run there"] = lambda: to_first_record(there, data, folder, n)
-        found["run here"] = lambda: to_first_record(here, data, folder, n)
-    return found
 
 
 def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
@@ -179,7 +156,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--workers", type=int, default=2)
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--limit", type=int, default=0, metavar="MB")
-    arguments.add_argument("--beside", metavar="CHECKOUT")
     arguments.add_argument("--data", help="a folder in which the inputs are, or are left")
     arguments.add_argument("--scratch", help="a folder on a disk with room for inputs and parts")
     asked = arguments.parse_args(argv)

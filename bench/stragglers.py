@@ -51,10 +51,12 @@ def measure_run(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
     result = run(
         program,
         star,
-        options=RunOptions(epochs=EPOCHS, every=EPOCHS, seed=seed, workers=WORKERS, slack=slack),
+        options=RunOptions(
+            epochs=EPOCHS, eval_every=EPOCHS, seed=seed, workers=WORKERS, slack=slack
+        ),
     )
-    assert result.worker is not None
-    return result.results["seconds"], result.worker.tables["tau"].arrays["observed"][0]
+    assert result.model is not None
+    return result.results["seconds"], result.model.tau.arrays["observed"][0]
 
 
 def plot(path: Path, histograms: dict[int, np.ndarray]) -> None:

@@ -338,7 +338,7 @@ def large(systems: Sequence[str], threads: int) -> None:
                     program,
                     path,
                     options=RunOptions(
-                        threads=threads, epochs=PASSES, every=PASSES, deadline=3600.0
+                        threads=threads, epochs=PASSES, eval_every=PASSES, deadline=3600.0
                     ),
                 ).records
             wall, last = time.perf_counter() - start, records[-1]

@@ -91,7 +91,7 @@ def ours(split: TrainTestSamples, trees: int, depth: int, threads: int) -> Fit:
     )
 
     def fit() -> tuple[float, np.ndarray]:
-        options = {"progress": False, "threads": threads, "every": trees}
+        options = {"progress": False, "threads": threads, "eval_every": trees}
         found = tux.run(program, (x, np.where(y, 1, -1)), epochs=trees, **options)
         return found.history["seconds"][-1], np.asarray(found.predict(held))
 
@@ -198,7 +198,7 @@ def traffic(splits: dict[str, TrainTestSamples], depth: int, workers: int) -> No
     for name, split in splits.items():
         x, y = split.train
         program = GBDT(max_iter=trees, max_depth=depth, max_bins=BINS)
-        options = {"progress": False, "workers": workers, "every": trees}
+        options = {"progress": False, "workers": workers, "eval_every": trees}
         found = tux.run(program, (x, np.where(y, 1, -1)), epochs=trees, **options)
         sent = float(np.mean(found.history["bytes_sent"]))
         columns = x.tocsc()

@@ -75,7 +75,9 @@ def train_seconds(
     data: Path, folder: Path, asked: argparse.Namespace, *, is_watched: bool
 ) -> float:
     """Return the training seconds of a run."""
-    options = RunOptions(out=folder, epochs=asked.epochs, every=asked.epochs, workers=asked.workers)
+    options = RunOptions(
+        out=folder, epochs=asked.epochs, eval_every=asked.epochs, workers=asked.workers
+    )
     with watch_folder(folder) if is_watched else nullcontext():
         return float(run(MF(rank=asked.rank), data, options=options).records[-1]["seconds"])
 

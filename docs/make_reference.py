@@ -57,7 +57,14 @@ SECTIONS = {
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
-    "What hooks get": ("Cluster", "EdgeData", "class_names", "points", "vertex_labels"),
+    "What hooks get": (
+        "Cluster",
+        "EdgeData",
+        "EdgeFacts",
+        "class_names",
+        "points",
+        "vertex_labels",
+    ),
     "Metrics of held-out data": ("metrics",),
     "Cutting graphs": ("partition",),
     "Errors": (

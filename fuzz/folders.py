@@ -21,6 +21,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.cli.info import describe_parts, describe_run
+from tux.engine.model import WorkerModel
 from tux.engine.records import COSTS
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -126,7 +127,7 @@ def _run(folder: Path) -> Parser:
         App("mf", "0" * 32),
         {"rank": 2},
         0,
-        {"epochs": 2, "columns": "user,item,value", "jit": True, "every": 1},
+        {"epochs": 2, "columns": "user,item,value", "jit": True, "eval_every": 1},
         DataOrigin("/data/ratings.csv", "0" * 32, {"user": "userId", "item": "movieId"}),
         command=["tux", "run", "mf"],
         versions={"tux": "0.1.0"},
@@ -148,7 +149,7 @@ def _run(folder: Path) -> Parser:
         made.write_run(run)
         for epoch in (1, 2):
             made.append({**record, "epoch": epoch})
-        made.write_model(worker)
+        made.write_model(WorkerModel(worker))
     pairs = folder.with_name("pairs.csv")
     pairs.write_bytes(b"user,item,value\n1,7,1\n2,9,1\n")
 

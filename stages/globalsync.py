@@ -20,7 +20,8 @@ from tux.program.stage import Batch, TotalAddition
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import Claim, RowTable
 from tux.stages.analysis.calling import CallingStage
-from tux.stages.analysis.calls import Call, on_vertex
+from tux.stages.analysis.calls import CHANGES, Call, meanings_of, on_vertex, shape_of
+from tux.stages.analysis.effects import effects
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
 from tux.stages.analysis.texts import refuse_texts
 from tux.stages.check.explain import program_errors
@@ -168,6 +169,14 @@ class GlobalSync(CallingStage):
         held = super().totals_after(program, before, role)
         return {name: added for name, added in held.items() if name not in self.takes}
 
+    def may_set(self, program: BaseProgram, metric: str) -> bool:
+        """Return whether a formula or `f` sets a metric."""
+        if metric in self.computes or self.f is None:
+            return metric in self.computes
+        shapes = {"tau": shape_of(program, program.context.fields)}
+        found = effects(self.f, shapes, meanings_of(program))
+        return bool(found.of("tau", metric).keys() & CHANGES)
+
     def calls(self, program: BaseProgram, role: str) -> list[Call]:
         """Return the call of the aggregate, on masters. `f` runs once, and is not among them."""
         over = self.aggregated_type(program)
@@ -247,8 +256,10 @@ class ContextSync(Fold[Totals]):
         self._partition, self._f, self._aggregate, self._at_home = partition, f, aggregate, at_home
         self._takes = takes
         self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
-        # by clock: the server aggregates while the worker may be in a later repetition
+        # by clock: the server aggregates while the worker may be in a later repetition, and on the
+        # special worker it computes the metrics of an epoch
         self._passes: dict[int, int] = {}
+        self._epochs: dict[int, int] = {}
         self.sync_id = partition.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
@@ -262,6 +273,8 @@ class ContextSync(Fold[Totals]):
             self._aggregate(None)
         elif self._aggregate:
             self._passes[clock] = partition.pass_number
+        if partition.rank == 0 and partition.running_epoch is not None:
+            self._epochs[clock] = partition.running_epoch
         arrays = partition.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
         partition.enqueue(
             Message(Kind.TOTALS, partition.rank, partition.rank, clock, self.sync_id, arrays), "tau"
@@ -283,15 +296,20 @@ class ContextSync(Fold[Totals]):
 
     def serve(self, server: MasterTables, clock: int, contributions: list[Totals]) -> list[Arrays]:
         """Combine contributions in worker order, run `f`, and answer all workers. Totals that `f`
-        does not take stay here. This runs on the special worker's server.
+        does not take stay here. The first time in an epoch, metrics of the one before are
+        forgotten. This runs on the special worker's server.
         """
-        server.special.fold((ROW, totals.fields, None) for totals in contributions)
+        special = server.special
+        special.fold((ROW, totals.fields, None) for totals in contributions)
+        if server.begin_epoch(self._epochs.pop(clock, None)):
+            with special.changing(ROW):
+                special.table.forget_reported()
         if self._f:
-            with server.special.changing(ROW):
+            with special.changing(ROW):
                 self._f()
-            server.special.table.clear_deltas(only=self._takes)
-        answers = [server.special.pack_values(ROW) for _ in contributions]
-        server.special.clear_dirty()
+            special.table.clear_deltas(only=self._takes)
+        answers = [special.pack_values(ROW) for _ in contributions]
+        special.clear_dirty()
         return answers
 
     def install(self, message: Message) -> None:

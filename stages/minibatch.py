@@ -325,16 +325,23 @@ class BatchBlocks(Blocks):
         """Boundaries (blocks + 1,) in positions of the enumerated type."""
         return self.batch.cuts
 
-    def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """Yield this worker's blocks of this epoch, or of a repetition, in their order."""
-        plan, count = self.plan, len(self.cuts) - 1
-        for i, (r, number) in enumerate(self._visits(repetition)):
-            yield Block(plan.role, self.batch.local_cuts, number, r, plan.rounds, i % count / count)
+    @property
+    def rotates(self) -> bool:  # type: ignore[override]
+        """True if several workers go round the blocks, each from another one."""
+        return self.plan.order == "rotated" and self._partition.workers > 1
 
-    def _visits(self, repetition: int | None) -> list[tuple[int, int]]:
+    def blocks(self, number: int | None = None) -> Iterator[Block]:
+        """Yield this worker's blocks of pass `number`, an epoch or a repetition, in their order;
+        None: of the epoch after those that have ended.
+        """
+        plan, count = self.plan, len(self.cuts) - 1
+        for i, (r, block) in enumerate(self._visits(number)):
+            yield Block(plan.role, self.batch.local_cuts, block, r, plan.rounds, i % count / count)
+
+    def _visits(self, number: int | None) -> list[tuple[int, int]]:
         """Return the pair (round, block) of each clock."""
         partition, plan, count = self._partition, self.plan, len(self.cuts) - 1
-        number = partition.epoch if repetition is None else repetition
+        number = partition.epoch if number is None else number
         order = (
             np.arange(count)
             if plan.order == "fixed"

@@ -52,7 +52,6 @@ MANY_NAMES = {
         """,
     "one pass over the rows of a format: the columns so far, and where the reader stands": """
         tux/arrays/networks.py::from_networkx
-        tux/io/bags/docword.py::read_docword
         tux/io/bags/memory.py::_lists
         tux/io/bags/memory.py::read_memory_bags
         tux/io/edges/dimacs.py::read_dimacs
@@ -71,7 +70,6 @@ MANY_NAMES = {
         tux/io/source/first_lines.py::first_lines
         tux/io/source/table_lines.py::_join_row_lines
         tux/io/source/table_lines.py::first_rows
-        tux/io/vertices/table.py::read_vertices
         """,
     "steps one after the other, each on what the one before has made": """
         apps/gbdt/booster.py::xgboost

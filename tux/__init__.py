@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tux.apps.lda import WarpLDA as WarpLDA
     from tux.apps.linear import Linear as Linear
     from tux.apps.mf import MF as MF
+    from tux.arrays.edge_facts import EdgeFacts as EdgeFacts
     from tux.arrays.edges import EdgeData as EdgeData
     from tux.arrays.points import points as points
     from tux.arrays.ragged import Lists as Lists
@@ -140,6 +141,7 @@ _NAMES = {
     "tux.apps.lda": ("LDA", "WarpLDA"),
     "tux.apps.linear": ("Linear",),
     "tux.apps.mf": ("MF",),
+    "tux.arrays.edge_facts": ("EdgeFacts",),
     "tux.arrays.edges": ("EdgeData",),
     "tux.arrays.points": ("points",),
     "tux.arrays.ragged": ("Lists",),

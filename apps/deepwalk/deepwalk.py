@@ -42,12 +42,12 @@ class DeepWalkInput(EmbeddingInput):
         """Return Walker's table of negatives."""
         return table(topology)
 
-    def specialise(self, program, edges):
+    def specialise(self, program, facts):
         """Return the program itself; on a larger graph, a copy with a mini-batch whose vertices fit
         into memory.
         """
         most = max(1, TOKENS // program.walk_length)
-        if program.batch_size or len(edges.ids["node"]) <= BLOCKS * most:
+        if program.batch_size or len(facts.ids["node"]) <= BLOCKS * most:
             return program
         return type(program)(**{**program.parameters, "batch_size": most})
 

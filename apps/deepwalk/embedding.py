@@ -4,11 +4,9 @@ scores, and formats for other programs.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from tux.apps.deepwalk.scoring import hold_out, score_embedding
+from tux.apps.deepwalk.scoring import score_embedding
 from tux.apps.deepwalk.walking import WalkInput
 from tux.arrays.ids import Ids
 from tux.io.vertices.labels import read_vertex_labels
@@ -21,17 +19,9 @@ from tux.program.report import Report
 class EmbeddingInput(WalkInput):
     """A graph of which a share of the edges, the program's parameter `hold`, can be kept back."""
 
-    def hold_out(self, program, edges):
-        """Keep back random edges; every vertex keeps one."""
-        if not program.hold:
-            return edges, None
-        cut = hold_out(edges.src, edges.dst, len(edges.ids["node"]), share=program.hold)
-        fields = {name: column[cut.kept] for name, column in edges.fields.items()}
-        ones = {name: np.ones(len(cut.src), column.dtype) for name, column in edges.fields.items()}
-        train = replace(edges, src=edges.src[cut.kept], dst=edges.dst[cut.kept], fields=fields)
-        return train, replace(
-            train, src=cut.src.astype(np.int32), dst=cut.dst.astype(np.int32), fields=ones
-        )
+    def hold_out(self, program):
+        """Return the share of the edges that is kept back."""
+        return program.hold
 
 
 class EmbeddingReport(Report):

@@ -1,56 +1,25 @@
 """The quality of an embedding of a graph's vertices: by labels that it has not seen, or by edges
 that it has not.
 
-Labels: node classification as in `tux.predict.node_classification`. Edges: a share of them is held
-out; two vertices are as likely to be joined as the dot product of their vectors is large, and
-`link_auc` is the chance that a held-out edge is told from a pair that no edge joins.
+Labels: node classification as in `tux.predict.node_classification`. Edges: links are held out
+(`tux.graph.links`); two vertices are as likely to be joined as the dot product of their vectors is
+large, and `link_auc` is the chance that a held-out edge is told from a pair that no edge joins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
-from tux.base.random import key, permutation, uniforms
+from tux.arrays.integers import distinct_integers
+from tux.base.random import key, uniforms
+from tux.graph.links import among, pair_keys
 from tux.io.vertices.labels import VertexLabels
 from tux.predict.node_classification import SHARES, SHUFFLES, auc, f1_scores
 
 PIECE = 1 << 17  # pairs scored at a time
 ROUNDS = 50  # of drawing pairs that no edge joins: a graph may have few
-
-
-class HeldOutEdges(NamedTuple):
-    """A graph's edges cut in two. An edge in the other direction, or repeated, goes with the
-    edge; a self-loop is kept.
-    """
-
-    kept: np.ndarray  # (m,) bool: which edges to train on
-    src: np.ndarray  # (h,) int64, the lower end of each pair held out, once each
-    dst: np.ndarray  # (h,) int64, the other
-
-
-def hold_out(
-    src: np.ndarray, dst: np.ndarray, n: int, seed: int = 0, share: float = 0.1, spare: bool = True
-) -> HeldOutEdges:
-    """Hold out a random `share` of the joined pairs of n vertices, edges being (m,) indices; the
-    same by seed, in whatever order they are.
-
-    With `spare`, every vertex that is joined to another keeps an edge to some other, so fewer may
-    be held out.
-    """
-    keys, loop = _keys(src, dst, n), src == dst
-    pairs = _distinct(keys[~loop])
-    pairs = pairs[permutation(key(seed, "held out"), len(pairs))]
-    free = np.ones(len(pairs), np.bool_)
-    if spare:
-        first = np.full(n, len(pairs))
-        for end in np.divmod(pairs, n):
-            np.minimum.at(first, end, np.arange(len(pairs)))
-        free[first[first < len(pairs)]] = False
-    held = np.sort(pairs[free][: round(share * len(pairs))])
-    return HeldOutEdges(loop | ~_among(keys, held), *np.divmod(held, max(n, 1)))
 
 
 def apart(
@@ -59,7 +28,7 @@ def apart(
     """`count` random pairs of different vertices that none of the edges joins; fewer if there
     seem to be next to none.
     """
-    edges = _distinct(_keys(src, dst, n))
+    edges = distinct_integers(pair_keys(src, dst, n))
     chosen = [np.empty(0, np.int64)]
     stream, missing = key(seed, "apart"), count
     for turn in range(ROUNDS):
@@ -68,8 +37,8 @@ def apart(
         drawn = (uniforms(stream, np.arange(turn * count, turn * count + count), 2) * n).astype(
             np.int64
         )
-        keys = _keys(drawn[:, 0], drawn[:, 1], n)
-        keys = keys[(drawn[:, 0] != drawn[:, 1]) & ~_among(keys, edges)][:missing]
+        keys = pair_keys(drawn[:, 0], drawn[:, 1], n)
+        keys = keys[(drawn[:, 0] != drawn[:, 1]) & ~among(keys, edges)][:missing]
         chosen.append(keys)
         missing -= len(keys)
     low, high = np.divmod(np.concatenate(chosen), max(n, 1))
@@ -113,23 +82,3 @@ def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
             "ij,ij->i", embedding[src[piece]], embedding[dst[piece]], dtype=np.float64
         )
     return out
-
-
-def _keys(src: np.ndarray, dst: np.ndarray, n: int) -> np.ndarray:
-    """Return one number for each pair, whatever its direction."""
-    return np.minimum(src, dst).astype(np.int64) * n + np.maximum(src, dst)
-
-
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    """Return each key once, ascending. (numpy.unique has become a hash table, and takes twenty
-    times as long for millions.)
-    """
-    keys = np.sort(keys)
-    return keys[np.diff(keys, prepend=-1) != 0]
-
-
-def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each key whether it is among the `known`, which ascend."""
-    if not len(known):
-        return np.zeros(len(keys), np.bool_)
-    return np.asarray(known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys)

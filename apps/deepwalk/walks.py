@@ -41,10 +41,10 @@ def report(tau):
 class WalkFileInput(WalkInput):
     """A graph whose ids the file of walks can hold."""
 
-    def specialise(self, program, edges):
+    def specialise(self, program, facts):
         """Return the program itself. DataError for ids that a line of text cannot hold."""
         if program.format == "text":
-            check_words(edges.ids["node"].values, do="Take --format parquet.")
+            check_words(facts.ids["node"].values, do="Take --format parquet.")
         return program
 
 

@@ -27,7 +27,7 @@ from tux.program.program import Program
 from tux.program.types import Edge
 
 if TYPE_CHECKING:
-    from tux.arrays.edges import EdgeData
+    from tux.arrays.edge_facts import EdgeFacts
 
 # occurrences, in all and a topic, from which WarpLDA has been faster to a likelihood: see
 # docs/lda.md
@@ -72,13 +72,14 @@ def resample(word, edges, tau, p, rng, lean):
 class SizedCorpus(Corpus):
     """A corpus whose size chooses the sampler."""
 
-    def specialise(self, program: Program, edges: EdgeData) -> Program:
+    def specialise(self, program: Program, facts: EdgeFacts) -> Program:
         """Return an LDA with the sampler that it names or, for "auto", by the size of the corpus;
         one that is cut already counts as large.
         """
-        super().specialise(program, edges)
+        super().specialise(program, facts)
         parameters = program.parameters
-        sampler, tokens = parameters["sampler"], int(edges.fields.get("count", np.zeros(0)).sum())
+        counts, sampler = facts.number("count"), parameters["sampler"]
+        tokens = counts.total if counts else 0
         if sampler == "auto":
             sampler = "sparse" if 0 < tokens < max(MANY, EACH * parameters["topics"]) else "warp"
         if sampler == "sparse" == parameters["sampler"]:

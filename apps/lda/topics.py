@@ -33,21 +33,19 @@ def list_field(dtype: str) -> Field:
 class Corpus(Bags):
     """Documents as bags of words."""
 
-    def specialise(self, program, edges):
+    def specialise(self, program, facts):
         """Return the program itself. UsageError where priors are to be asymmetric and stay as they
         are; DataError where a word is less than 0 times in a document, or no word is in any.
         """
-        if len(counts := edges.fields.get("count", ())):
-            least = int(counts.argmin())
-            if counts[least] < 0:
-                ends = zip(edges.ends, (edges.src, edges.dst), strict=True)
-                names = [f"{end} {edges.ids[end].decode(at[[least]])[0]}" for end, at in ends]
+        if counts := facts.number("count"):
+            if counts.least < 0:
+                ends = zip(facts.ends, facts.ids_of_ends(counts), strict=True)
                 raise DataError(
-                    f"a count is {counts[least]}",
-                    where=", ".join(names),
+                    f"a count is {counts.least}",
+                    where=", ".join(map(" ".join, ends)),
                     do="Correct it: a count is 0 or more.",
                 )
-            if not counts.any():
+            if not counts.total:
                 raise DataError(
                     "all counts are 0", do="A word that occurs has a count of 1 or more."
                 )

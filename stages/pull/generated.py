@@ -101,7 +101,7 @@ class GeneratedLists:
         partition = self.partition
         counts = {name: list_lengths(array) for name, array in self.take_lists(block).items()}
         progress = np.float32(
-            (partition.epoch + (block.round + block.share) / self.rounds)
+            (partition.pass_number + (block.round + block.share) / self.rounds)
             / max(partition.most_epochs, 1)
         )
         flattened = [

@@ -102,7 +102,7 @@ class PullClient:
         ids, counts = group_by_home(flat, self._place, self._home, self._workers)
         self._place[ids] = -1
         self._steps[block.number, block.round] = self._begun
-        return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.partition.slack)
+        return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.partition.most_apart)
 
     def pull_nothing(self, clock: int) -> int:
         """Ask every home to answer when the changes of all steps before this one are folded."""

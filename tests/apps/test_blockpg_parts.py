@@ -260,7 +260,7 @@ def test_from_run_to_export(tmp_path):
     result = run(
         BlockPG(l1=0.5, tol=1e-6),
         MADE.edges(),
-        options=RunOptions(out=tmp_path / "out", every=1000),
+        options=RunOptions(out=tmp_path / "out", eval_every=1000),
     )
     out = export(tmp_path / "out", "weights")
     w = result.worker.tables["feature"].arrays["w"][result.worker.graph.vertices["feature"].row_of]

@@ -11,6 +11,7 @@ from support.machines.team import Team
 
 from tux.apps.deepwalk import skipgram as skipgram
 from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.cli.main import main
@@ -264,7 +265,7 @@ def test_batches_suit_the_graph():
     def batch(n, **parameters):
         edges = EdgeData.of(("node", "node"), [0], [1], {}, vertices={"node": np.arange(n)})
         program = DeepWalk(**parameters)
-        return program.input.specialise(program, edges).parameters["batch_size"]
+        return program.input.specialise(program, EdgeFacts.of(edges)).parameters["batch_size"]
 
     assert (
         batch(40_000) == 0

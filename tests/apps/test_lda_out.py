@@ -18,7 +18,7 @@ from tux.apps.lda.lda import LDA
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.cli.main import main
-from tux.engine.model import model_fields
+from tux.engine.model import WorkerModel, model_fields
 from tux.engine.training import Training
 from tux.program.report import Model
 from tux.run_folder.folder import read_run
@@ -364,7 +364,7 @@ def test_kos(real_data):
     alone = np.exp(-np.average(np.log(share[test.dst[known]]), weights=test.fields["count"][known]))
     assert record["test_perplexity"] < 0.7 * alone
     report, program = worker.program.report, worker.program
-    told = report.tables(program, model_of(worker, training.edges()))
+    told = report.tables(program, model_of(WorkerModel(worker), training.edges()))
     summary = report.summary(program, told, [])
     assert len(told["topics"]["npmi"]) == 100 and summary["npmi"] > 0.05
 

@@ -11,6 +11,7 @@ from support.oracles import lda_oracle as oracle
 from tux.apps.lda import lda, warplda
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.options.options import RunOptions
@@ -221,25 +222,26 @@ class SaidLines(NullWatcher):
 
 
 def corpus_of(tokens):
-    """Return the edges of two words, in one document."""
-    return EdgeData.of(ENDS, [0, 0], [0, 1], {"count": np.array([1, tokens - 1])})
+    """Return the facts about the edges of two words, in one document."""
+    counts = np.array([1, tokens - 1])
+    return EdgeFacts.of(EdgeData.of(ENDS, [0, 0], [0, 1], {"count": counts}))
 
 
 @pytest.mark.parametrize(("topics", "least"), [(4, lda.MANY), (1000, 1000 * lda.EACH)])
 def test_auto_goes_by_occurrences_and_topics(topics, least):
     program = LDA(topics=topics, alpha=0.2)
-    cut_already = EdgeData.of(ENDS, [], [], {"count": np.array([], int)})
-    for edges, kind, sampler in (
+    cut_already = EdgeFacts.of(EdgeData.of(ENDS, [], [], {"count": np.array([], int)}), 9)
+    for facts, kind, sampler in (
         (corpus_of(least - 1), LDA, "sparse"),
         (corpus_of(least), WarpLDA, "warp"),
         (cut_already, WarpLDA, "warp"),
     ):
-        chosen = program.input.specialise(program, edges)
+        chosen = program.input.specialise(program, facts)
         assert type(chosen) is kind and chosen.parameters == {
             **program.parameters,
             "sampler": sampler,
         }
-        assert type(chosen.input.specialise(chosen, edges)) is kind
+        assert type(chosen.input.specialise(chosen, facts)) is kind
 
 
 def test_what_is_named_is_taken():
@@ -293,13 +295,13 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     kind = {"sparse": LDA, "warp": WarpLDA}[sampler]
     recorded = read_run(tmp_path / "run")
     assert (
-        type(result.worker.program) is kind
+        type(result.model.program) is kind
         and recorded.parameters["sampler"] == sampler
         and recorded.parameters["topics"] == 4
     )
     assert type(reopen_program(recorded, tmp_path / "run", lambda text: pytest.fail(text))) is kind
     assert not any("sampler" in line for line in said.lines)
-    assert result.worker.tables["word"].arrays["n"].sum() == draw_documents().fields["count"].sum()
+    assert result.model.rows("word")["n"].sum() == draw_documents().fields["count"].sum()
 
 
 @pytest.mark.long

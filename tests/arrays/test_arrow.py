@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.messages import message
 
 from tux.arrays import arrow
+from tux.arrays.arrow import STRING, ParquetRows, parquet_writer, write_parquet
+from tux.arrays.ragged import Lists
 from tux.base.errors import DataError, DiskError, TuxError
 
 COLUMNS = {
@@ -76,6 +79,15 @@ def test_parquet_returns_what_was_written(tmp_path):
         arrow.read_parquet(path, ["q"])
 
 
+def test_only_floating_point_numbers_are_written_without_a_dictionary(tmp_path):
+    lists = {kind: Lists(np.arange(4), np.arange(3).astype(kind)) for kind in ("i4", "f4")}
+    write_parquet(tmp_path / "a.parquet", {**COLUMNS, **lists, "n": np.ones((3, 2), np.int8)})
+    group = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(0)
+    columns = [group.column(at) for at in range(group.num_columns)]
+    coded = {each.path_in_schema for each in columns if "RLE_DICTIONARY" in each.encodings}
+    assert coded == {"id", "name", "i4.list.element", "n.list.element"}
+
+
 def test_parquet_without_rows_keeps_shapes_and_types(tmp_path):
     path = tmp_path / "t.parquet"
     arrow.write_parquet(path, {name: array[:0] for name, array in COLUMNS.items()})
@@ -83,6 +95,31 @@ def test_parquet_without_rows_keeps_shapes_and_types(tmp_path):
     assert {name: (array.dtype, array.shape) for name, array in back.items()} == {
         name: (array.dtype, (0, *array.shape[1:])) for name, array in COLUMNS.items()
     }
+
+
+def test_ranges_of_rows_of_several_groups(tmp_path):
+    columns = {
+        "n": np.arange(10),
+        "f": np.arange(20.0).reshape(10, 2),
+        "s": np.array([f"w{i}" for i in range(10)], STRING),
+        "l": Lists(np.arange(11) * 2, np.arange(20)),
+    }
+    with parquet_writer(tmp_path / "a.parquet") as write:
+        for lo, hi in ((0, 4), (4, 8), (8, 10)):
+            write({name: column[lo:hi] for name, column in columns.items()})
+    rows = ParquetRows(tmp_path / "a.parquet", ["l", "f", "s", "n"])
+    assert len(rows) == 10
+    for lo, hi in ((0, 10), (0, 0), (3, 4), (4, 8), (3, 9), (9, 10), (10, 10), (0, 1)):
+        found = rows.read(lo, hi)
+        assert list(found) == ["l", "f", "s", "n"]
+        assert found["n"].tolist() == list(range(lo, hi)) and found["f"].shape == (hi - lo, 2)
+        assert found["s"].tolist() == columns["s"][lo:hi].tolist()
+        assert [each.tolist() for each in found["l"]] == [[2 * i, 2 * i + 1] for i in range(lo, hi)]
+    taken = ParquetRows(tmp_path / "a.parquet", ["s", "f"]).take(np.array([9, 0, 5, 0]))
+    assert taken["s"].tolist() == ["w9", "w0", "w5", "w0"]
+    assert taken["f"].tolist() == [[18, 19], [0, 1], [10, 11], [0, 1]]
+    with pytest.raises(DataError, match=message("rows-of-which-to-are")):
+        rows.read(5, 11)
 
 
 def test_writers_take_chunks(tmp_path):

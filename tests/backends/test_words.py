@@ -18,7 +18,7 @@ CASES = [
     (MF(), {}),
     (
         MF(rank=7, learning_rate=0.037, batch_size=3),
-        {"seed": -4, "epochs": 2, "every": 2, "patience": 5},
+        {"seed": -4, "epochs": 2, "eval_every": 2, "patience": 5},
     ),
     (MF(), {"workers": 3, "slack": 2, "partitioner": "dbh", "deadline": 30.0}),
     (MF(), {"jit": False, "check": True, "on_bad_row": "skip", "columns": "a,b,c"}),

@@ -34,7 +34,7 @@ def test_errors_are_lines():
 def test_flags_are_called_as_in_python():
     told = "wait longer: --timeout SECONDS, or choose smaller --nnodes or --eval-every 3"
     assert flags_to_arguments(told) == (
-        "wait longer: deadline=..., or choose smaller machines=... or every=3"
+        "wait longer: deadline=..., or choose smaller machines=... or eval_every=3"
     )
 
 

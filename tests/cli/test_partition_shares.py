@@ -84,6 +84,21 @@ def test_labelled_samples(tux, here, data, flags, told):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["docword.txt", "corpus.ldac"])
+def test_documents(tux, here, name):
+    rows = [(at * 7 % 20 + 1, at * 5 % 11 + 1, at % 4 + 1) for at in range(90)]
+    lines = ["20\n11\n90\n", *(f"{d} {w} {n}\n" for d, w, n in rows)]
+    (here / "docword.txt").write_text("".join(lines))
+    lines = [f"2 {w}:{n} {d + 20}:1\n" for d, w, n in rows]
+    (here / "corpus.ldac").write_text("3 1:1 2:1 3:1\n1 1:1\n" + "".join(lines))
+    code, out, err = tux(f"{name} shares --workers 2 --parts 3")
+    assert code == 0, err
+    assert "vertices of two types, as it is a" in out
+    assert tux(f"{name} one --parts 3 --method aweto")[0] == 0
+    assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.slow
 def test_errors_in_labels_are_those_of_one_process(tux, here):
     (here / "train.svm").write_text("1 1:1\n1 2:1\n" * 40 + "2 1:1\n3 1:1\n")
     code, _, err = tux("train.svm there --workers 2")
@@ -122,11 +137,15 @@ def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
         ("ratings there --workers 2 --numeric --multiclass", "contradict"),
         ("ratings there --workers 2 --labels y.txt", "--labels needs all edges"),
         ("ratings there --workers 2 --label stars", "no column 'stars'"),
+        ("docword.txt there --workers 2 --numeric", "a docword file, which is read whole"),
+        ("docword.txt there --workers 2 --columns 1,2", "leave --columns out"),
+        ("docword.txt there --workers 2 --one-type", "not both of type vertex"),
     ],
 )
 def test_what_is_refused(tux, here, words, told):
     (here / "links.txt").write_text("1 2\n2 3\n")
     (here / "graph.metis").write_text("2 1\n2\n1\n")
+    (here / "docword.txt").write_text("2\n2\n1\n1 2 1\n")
     code, _, err = tux(words)
     assert code in (2, 3)
     assert told in err

@@ -3,7 +3,7 @@
 from tux import __version__
 from tux.cluster.rendezvous.agreement import differences, traits
 
-OPTIONS = {"seed": 0, "jit": True, "deadline": 600.0, "every": 1, "workers": 2, "nnodes": 2}
+OPTIONS = {"seed": 0, "jit": True, "deadline": 600.0, "eval_every": 1, "workers": 2, "nnodes": 2}
 DIGESTS = {"data": "0123456789abcdef", "test data": ""}
 
 

@@ -20,6 +20,7 @@ from tux.cluster.checkpoint.worker_marks import WorkerMarks, copy_if_small
 from tux.cluster.transport.control import Keep, MarkPassed, MarkReached, StateKept, StateNotKept
 from tux.engine import training
 from tux.engine.clock_loop import ClockLoop
+from tux.engine.stretch import Stretch
 
 PROGRAMS = [ExactMeetings, RandomWalks]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
@@ -104,18 +105,26 @@ def without_arrays(*prefixes):
 
 
 def skips_one_more(patch):
-    cuts, real = training._EpochCheckpoints, training._EpochCheckpoints.__init__
-    patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, skip + bool(skip)))
+    real = Stretch.__init__
+    patch.setattr(
+        Stretch,
+        "__init__",
+        lambda self, *run, skip, **more: real(self, *run, skip=skip + bool(skip), **more),
+    )
 
 
 def skips_one_less(patch):
-    cuts, real = training._EpochCheckpoints, training._EpochCheckpoints.__init__
-    patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, max(skip - 1, 0)))
+    real = Stretch.__init__
+    patch.setattr(
+        Stretch,
+        "__init__",
+        lambda self, *run, skip, **more: real(self, *run, skip=max(skip - 1, 0), **more),
+    )
 
 
 def copies_before_its_clocks_are_finished(patch):
     def keep(self):
-        yield from self._checkpoints.keep(self)
+        yield from self._epochs.keep(self)
         self._keeping = self._closed = False
 
     patch.setattr(ClockLoop, "_keep", keep)

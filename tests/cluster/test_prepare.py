@@ -21,7 +21,7 @@ OPTIONS = {
     "jit": False,
     "check": False,
     "epochs": 1,
-    "every": 1,
+    "eval_every": 1,
     "patience": 0,
     "keep_best": False,
     "deadline": 5.0,

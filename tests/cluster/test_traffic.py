@@ -81,7 +81,7 @@ def test_bytes_of_movielens_on_four_processes():
     folder = Path(os.environ["TUX_TEST_DATA"]) / "ratings" / "ml-1m"
     [file] = [path for path in sorted(folder.iterdir()) if "train" in path.name]
     edges = read_edges(file, MF.edge.ends, {"value": MF.edge.fields["value"].dtype})
-    records = run(MF(rank=8), file, options=RunOptions(epochs=2, every=2, workers=4)).records
+    records = run(MF(rank=8), file, options=RunOptions(epochs=2, eval_every=2, workers=4)).records
     # each item's block comes once a round; a worker has two blocks
     rounds = (records[1]["clock"] - records[0]["clock"] - 1) // 8
     assert records[1]["bytes_dense"] == predict_bytes(edges, "bicut", 4, 8, rounds) > 2_000_000

@@ -4,15 +4,14 @@ and raises nothing else.
 
 import numpy as np
 import pytest
+from support.machines.collecting import model_tables
 from support.machines.team import Team, ratings
 from support.programs.links import UndirectedLinks
 from support.programs.programs import random_pairs
 
 from tux import Context, Edge, Program, Vertex, data, delta, shared, total, value
-from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.engine.model import ModelReceiver, model_fields, model_messages
-from tux.engine.worker import Worker
+from tux.engine.model_shares import ModelAnswer, ModelShare
 from tux.graph.local import LocalGraph as LocalGraph
 from tux.messages.message import BadMessage, Kind, Message
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
@@ -169,43 +168,56 @@ def test_only_worker_0_folds_the_context():
 
 @pytest.fixture(scope="module")
 def shares():
-    """Return the messages of the model of both workers of a run."""
+    """Return what both workers of a run answer when all of their items are asked for."""
     made = Team(BlocksOfUsers(), RATED[0], k=K)
     made.train(1)
-    return [list(model_messages(worker, K)) for worker in made.workers]
+    items = len(RATED[0].ids["item"])
+    return [
+        message for each in made.workers for message in ModelShare(each).messages(1, 0, items, K)
+    ]
 
 
-@pytest.fixture
-def holder():
-    """Return a worker that holds every vertex, as the launcher has one."""
-    none, bare = np.empty(0, np.int32), RATED[0]
-    edges = EdgeData(bare.ends, bare.ids, none, none, {"value": np.empty(0, np.float32)})
-    return Worker(BlocksOfUsers(), LocalGraph.whole(BlocksOfUsers(), edges, None, 0), jit=False)
+def answer(first=0, end=None):
+    """Return what takes the answers about a range of items, of all if no range is named."""
+    tables = model_tables(BlocksOfUsers(), RATED[0])
+    return ModelAnswer(tables, 1, first, tables.sizes["item"] if end is None else end, K)
 
 
-def test_a_vertex_of_the_model_comes_once(shares, holder):
-    receiver = ModelReceiver(holder)
-    assert not receiver.install(shares[0][0])
-    with pytest.raises(BadMessage, match="worker 0 was refused: a user of it is here already"):
-        receiver.install(shares[0][0])
-    with pytest.raises(BadMessage, match="worker 1 was refused: a user of it is here already"):
-        receiver.install(shares[0][0]._replace(source=1))
+def test_a_vertex_of_the_model_comes_once(shares):
+    receiver = answer()
+    again = shares[0]._replace(clock=0)
+    assert [each.clock for each in shares] == [1, 1] and not receiver.install(again)
+    for source in (0, 1):
+        with pytest.raises(BadMessage, match=f"worker {source} was refused: a item of it is here"):
+            receiver.install(again._replace(source=source))
 
 
-def test_a_share_ends_once(shares, holder):
-    receiver = ModelReceiver(holder)
-    assert [receiver.install(message) for message in shares[1]][-1]
-    with pytest.raises(BadMessage, match="share of the model is here already"):
-        receiver.install(shares[1][-1])
+def test_a_vertex_that_is_on_no_worker_is_missed(shares):
+    receiver = answer()
+    ids, *rest = shares[0].arrays
+    receiver.install(shares[0]._replace(arrays=[ids[1:], *(each[1:] for each in rest)]))
+    with pytest.raises(BadMessage, match=f"item {ids[0]} of the model is on no worker"):
+        receiver.install(shares[1])
 
 
-def test_a_refused_part_changes_nothing(shares, holder):
-    before = model_fields(holder, "item")["m"].copy()
-    items = next(message for message in shares[0] if message.sync_id == 1)
-    ids, *rest = items.arrays
-    receiver = ModelReceiver(holder)
+def test_a_worker_answers_once_and_only_what_was_asked(shares):
+    receiver = answer()
+    receiver.install(shares[0])
+    with pytest.raises(BadMessage, match="the worker has answered already"):
+        receiver.install(shares[0])
+    with pytest.raises(BadMessage, match="nobody asks for it"):
+        receiver.install(shares[1]._replace(sync_id=0))
+    with pytest.raises(BadMessage, match="neither the last one nor another"):
+        receiver.install(shares[1]._replace(clock=2))
+    with pytest.raises(BadMessage, match="not among those that were asked for"):
+        answer(1, 2).install(shares[0])
+    assert receiver.install(shares[1])
+
+
+def test_a_refused_part_changes_nothing(shares):
+    ids, *rest = shares[0].arrays
+    receiver = answer()
     for wrong in (ids - ids.max() - 1, ids + 1000, np.full_like(ids, ids[0])):
         with pytest.raises(BadMessage, match="a dense index"):
-            receiver.install(items._replace(arrays=[wrong, *rest]))
-    assert np.array_equal(model_fields(holder, "item")["m"], before)
-    assert not receiver.install(items)
+            receiver.install(shares[0]._replace(arrays=[wrong, *rest]))
+    assert [receiver.install(each) for each in shares] == [False, True]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from support.machines.collecting import collect, model_tables
 from support.machines.team import train_team
 from support.programs.typed_programs import Coded, shop_edges, shop_files
 
@@ -13,9 +14,7 @@ from tux import (
     mirror,
 )
 from tux.engine.edge_results import edge_results
-from tux.engine.model import ModelReceiver, model_messages
-from tux.engine.worker import Worker
-from tux.graph.local import LocalGraph
+from tux.engine.model_shares import ModelAnswer, ModelShare
 from tux.messages.message import BadMessage
 
 
@@ -50,12 +49,12 @@ def check(found, edges, epochs):
 def test_shares_of_workers_become_one_model(k, by):
     edges = shop_edges(k)
     team = train_team(Coded(), edges, 2, k=k, by=by)
-    holder = Worker(Coded(), LocalGraph.whole(Coded(), edges.bare(), None, 0))
-    receiver = ModelReceiver(holder)
-    for worker in team.workers:
-        over = [receiver.install(message) for message in model_messages(worker, k)]
-        assert over == [False] * (len(over) - 1) + [True]
-    check(edge_results([holder]), edges, 2)
+    tables = model_tables(Coded(), edges)
+    found = [
+        (name, collect(tables, team.workers, table).edges())
+        for table, name in enumerate(tables.edges, len(tables.names))
+    ]
+    check(found, edges, 2)
 
 
 def test_on_one_worker():
@@ -67,11 +66,11 @@ def test_on_one_worker():
 def test_messages_that_do_not_fit_are_refused():
     edges = shop_edges()
     (worker,) = train_team(Coded(), edges, 1, k=1).workers
-    holder = Worker(Coded(), LocalGraph.whole(Coded(), edges.bare(), None, 0))
-    receiver = ModelReceiver(holder)
-    messages = [each for each in model_messages(worker, 1) if each.sync_id > 3]
+    tables = model_tables(Coded(), edges)
+    messages = [each for t in (4, 5) for each in ModelShare(worker).messages(t, 0, 0, 1)]
     assert [len(each.arrays) for each in messages] == [4, 3]
     for message in messages:
+        receiver = ModelAnswer(tables, message.sync_id, 0, 0, 1)
         arrays = [*message.arrays]
         wrong = [
             [arrays[0] + 1000, *arrays[1:]],
@@ -86,7 +85,7 @@ def test_messages_that_do_not_fit_are_refused():
         for each in wrong:
             with pytest.raises(BadMessage):
                 receiver.install(message._replace(arrays=each))
-        receiver.install(message)
+        assert receiver.install(message)
 
 
 @pytest.fixture

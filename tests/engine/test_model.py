@@ -4,23 +4,31 @@ workers, in files and back.
 
 import numpy as np
 import pytest
+from support.machines.collecting import collect_fields, model_tables
 from support.machines.team import train_team
 from support.messages import message
 from support.programs.programs import start
 
 from tux import Edge, Program, Report, Vertex, mirror, shared
-from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.arrow import parquet_groups, parquet_table, read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.errors import DiskError, ProgramError
-from tux.engine.model import ModelReceiver, model_fields, model_messages
+from tux.engine.model import WorkerModel, model_fields
 from tux.engine.training import Training
-from tux.engine.worker import Worker
-from tux.graph.local import LocalGraph
 from tux.rows import table
 from tux.rows.table import PIECE, RowTable, pieces
-from tux.run_folder.folder import RunFolder, fill
-from tux.run_folder.model_columns import model_of
+from tux.run_folder import model_files
+from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill
+from tux.run_folder.model_columns import (
+    column_pieces,
+    columns_of,
+    copy_in_memory,
+    model_of,
+    pieces_of,
+)
+from tux.run_folder.saving import save
+from tux.run_folder.stored_model import StoredModel
 from tux.stages import Apply, Exchange
 
 #   bag 30: 2 x word 0, 1 x word 1;   bag 10: nothing;   bag 20: 3 x word 1, 1 x word 2
@@ -31,6 +39,7 @@ BAGS = EdgeData.of(
     {"count": np.array([2, 1, 3, 1], np.int32)},
     vertices={"bag": [10, 20, 30]},
 )
+ONES = np.ones(40, np.int32)
 _LIST = {"kept": True, "length": "size"}
 
 
@@ -92,16 +101,6 @@ def model(worker):
     }
 
 
-def holder(program, edges):
-    """Return a worker without edges, as the launcher has one."""
-    none = np.empty(0, np.int32)
-    return Worker(
-        program,
-        LocalGraph.whole(program, EdgeData(edges.ends, edges.ids, none, none, {}), None, 0),
-        jit=False,
-    )
-
-
 def test_a_model_has_lists_of_the_length_that_their_field_says():
     worker = start(NumberedBags(), BAGS, jit=False)
     list(Training(worker).epochs(1))
@@ -129,27 +128,21 @@ def test_lists_of_many_workers_meet_by_vertex(k, piece, monkeypatch):
     workers = team.workers if team else [start(NumberedBags(), data, jit=False)]
     if not team:
         list(Training(workers[0]).epochs(2))
-    one = holder(NumberedBags(), data)
-    receiver = ModelReceiver(one)
-    for worker in reversed(workers):
-        over = [receiver.install(message) for message in model_messages(worker, k)]
-        assert over == [False] * (len(over) - 1) + [True]
-    every = model_fields(one, "bag")["every"]
+    tables = model_tables(NumberedBags(), data)
+    bag = collect_fields(tables, workers, "bag")
+    every = bag["every"]
     lengths = np.bincount(data.src, data.fields["count"], 32)
-    assert (
-        every.counts.tolist() == lengths.tolist()
-        and model_fields(one, "bag")["most"].tolist() == lengths.tolist()
-    )
-    total = model_fields(one, "word")["n"]
+    assert every.counts.tolist() == lengths.tolist() and bag["most"].tolist() == lengths.tolist()
+    total = collect_fields(tables, workers, "word")["n"]
     assert total.sum() == 2 * data.fields["count"].sum()
-    assert [each.tolist() for each in model_fields(one, "bag")["held"]] == [
+    assert [each.tolist() for each in bag["held"]] == [
         list(range(0, n, 2)) for n in lengths.astype(int)
     ]
-    for bag, mine in enumerate(every):
+    for number, mine in enumerate(every):
         own = [
             total[w] + 0.5
             for w, n in zip(
-                data.dst[data.src == bag], data.fields["count"][data.src == bag], strict=True
+                data.dst[data.src == number], data.fields["count"][data.src == number], strict=True
             )
             for _ in range(n)
         ]
@@ -161,10 +154,10 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
     training = Training(worker)
     list(training.epochs(1))
     tables = [
-        worker.program.report.tables(worker.program, model_of(worker, edges))
+        worker.program.report.tables(worker.program, model_of(WorkerModel(worker), edges))
         for edges in (training.edges(), ())
     ]
-    RunFolder(tmp_path / "out").write_model(worker)
+    RunFolder(tmp_path / "out").write_model(WorkerModel(worker))
     assert [each["pairs"]["pair"] for each in tables] == [["20 1", "20 2", "30 0", "30 1"], []]
     stored = read_parquet(tmp_path / "out" / "model" / "bag.parquet")
     assert stored["id"].tolist() == [10, 20, 30] and list(stored) == ["id", "held", "every", "most"]
@@ -178,6 +171,45 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
         "most"
     ].tolist() == [0, 4, 3]
     assert fresh.tables["bag"].arrays["size"].sum() == 0
+
+
+def test_a_file_has_the_same_row_groups_from_whoever_writes_it(tmp_path, monkeypatch):
+    data = EdgeData.of(("bag", "word"), np.arange(40) // 2, np.arange(40) % 9, {"count": ONES[:40]})
+    worker = start(NumberedBags(), data, jit=False)
+    list(Training(worker).epochs(1))
+    held = WorkerModel(worker)
+    RunFolder(tmp_path / "one").write_model(held)
+    monkeypatch.setattr(model_files, "GROUP_ROWS", 7)
+    monkeypatch.setattr(model_files, "GROUP_BYTES", 5 * 4)
+    RunFolder(tmp_path / "cut").write_model(held)
+    RunFolder(tmp_path / "copied").write_model(copy_in_memory(held))
+    types = ((name, pieces_of(columns)) for name, columns in columns_of(held))
+    save(tmp_path / "saved", RunRecord(App("x", ""), {}, 0, {}, DataOrigin("", "")), [], types, {})
+    stored = StoredModel(tmp_path / "cut", held)
+    RunFolder(tmp_path / "again").write_model(stored)
+    for name, groups in (("bag", [1] * 20), ("word", [5, 4])):
+        path = f"model/{name}.parquet"
+        assert [rows for rows, _ in parquet_groups(tmp_path / "cut" / path)] == groups
+        cut = (tmp_path / "cut" / path).read_bytes()
+        assert all(cut == (tmp_path / w / path).read_bytes() for w in ("copied", "saved", "again"))
+        whole, read = (parquet_table(tmp_path / folder / path) for folder in ("one", "cut"))
+        assert whole.equals(read)
+    assert stored.ids("bag", 3, 9).tolist() == [3, 4, 5, 6, 7, 8]
+    assert stored.rows("word", only=["n"])["n"].tolist() == held.rows("word")["n"].tolist()
+    told = [
+        NumberedBags.report.tables(worker.program, model_of(each, Training(worker).edges()))
+        for each in (held, stored, copy_in_memory(held))
+    ]
+    assert told[0] == told[1] == told[2] and len(told[0]["pairs"]["pair"]) == 40
+
+
+def test_ids_of_one_group_that_fit_their_type_are_given_as_all_are(monkeypatch):
+    data = EdgeData.of(("bag", "word"), [1, 2, 300], [0, 1, 1], {"count": ONES[:3]})
+    monkeypatch.setattr(model_files, "GROUP_ROWS", 2)
+    held = WorkerModel(start(NumberedBags(), data, jit=False))
+    for given, kept in (("int16", "int16"), ("int8", "int64")):
+        pieces = dict(column_pieces(held, {"bag": given}))["bag"]
+        assert {each["id"].dtype.name for each in pieces} == {kept}
 
 
 def test_lists_as_a_column(tmp_path):
@@ -205,7 +237,7 @@ def test_lists_as_a_column(tmp_path):
 def test_pieces_hold_so_many_entries():
     declared = {"x": mirror("u1", "edges")}
     table = RowTable.allocate("bag", declared, 6, np.array([PIECE, 0, 3, PIECE + 5, 1, 0]))
-    found = pieces(table, 6)
+    found = pieces(table, np.arange(6))
     assert (
         found[0][0] == 0
         and found[-1][1] == 6
@@ -213,17 +245,17 @@ def test_pieces_hold_so_many_entries():
     )
     sizes = [int(table.bounds[hi] - table.bounds[lo]) for lo, hi in found]
     assert sum(sizes) == table.bounds[-1] and max(sizes) <= 2 * PIECE + 5 and len(found) > 1
-    assert pieces(table, 0) == [(0, 0)]
+    assert pieces(table, np.arange(0)) == [(0, 0)]
 
 
 def test_pieces_have_rows_of_any_width():
     wide = RowTable.allocate("topic", {"n": shared("f4", PIECE // 2 - 1)}, 5)
-    assert pieces(wide, 5) == [(0, 2), (2, 4), (4, 5)]
+    assert pieces(wide, np.arange(5)) == [(0, 2), (2, 4), (4, 5)]
     wider = RowTable.allocate("topic", {"n": shared("f4", PIECE + 1)}, 2)
-    assert pieces(wider, 2) == [(0, 1), (1, 2)]
+    assert pieces(wider, np.arange(2)) == [(0, 1), (1, 2)]
     both = {"x": mirror("u1", "edges"), "n": mirror("f4", kept=True)}
     late = RowTable.allocate("bag", both, 4, np.array([0, 0, PIECE + 1, 3]))
-    found = pieces(late, 4)
+    found = pieces(late, np.arange(4))
     assert found[0][0] == 0 and found[-1][1] == 4, "also the rows before the first list"
 
 

@@ -3,11 +3,13 @@ cover all of it.
 """
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
 from tux.base.random import key
+from tux.graph import layout
 from tux.graph.layout import (
     ABREAST,
     LAST_LEVEL_BYTES,
@@ -186,10 +188,13 @@ def test_blocks_by_vertices(n, size):
 
 
 @checked
-@given(st.lists(st.integers(0, 9), max_size=60), st.integers(0, 40))
-def test_blocks_by_edges(degrees, size):
+@given(st.lists(st.integers(0, 9), max_size=60), st.integers(0, 40), st.integers(1, 61))
+def test_blocks_by_edges(degrees, size, summed):
     degrees = np.array(degrees, np.int64)
     found = blocks_by_edges(degrees, size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "SUMMED", summed)
+        assert np.array_equal(blocks_by_edges(degrees, size), found)
     assert found[0] == 0 and found[-1] == len(degrees)
     if size == 0 or not len(degrees):
         assert len(found) == 2

@@ -65,11 +65,10 @@ def folder(tmp_path):
 
 def same_bytes(one, two):
     """Return whether two runs have learned the same bytes."""
-    tables = [result.worker.tables for result in (one, two)]
     return all(
-        np.array_equal(a, tables[1][name].arrays[f])
-        for name in ("user", "item")
-        for f, a in tables[0][name].arrays.items()
+        np.array_equal(a, two.model.rows(name)[f])
+        for name in one.model.sizes
+        for f, a in one.model.rows(name).items()
     )
 
 

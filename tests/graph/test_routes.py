@@ -10,7 +10,7 @@ from support.machines.team import BY, SMALL, cut_up, graphs, relaxed, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.engine.model import model_messages
+from tux.engine.model_shares import ModelShare
 from tux.graph.routes import ALL, Routes
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -243,6 +243,5 @@ def test_fields_of_many_dimensions_travel():
         0,
     ]
     for worker in team.workers:
-        assert all(
-            array.ndim <= 4 for message in model_messages(worker, 2) for array in message.arrays
-        )
+        messages = [each for t in (0, 1) for each in ModelShare(worker).messages(t, 0, 4, 2)]
+        assert all(array.ndim <= 4 for message in messages for array in message.arrays)

@@ -13,7 +13,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.inputs.in_shares import TypeInput, loading_job
+from tux.inputs.loading_jobs import TypeInput, loading_job
 from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
 from tux.parallel_load.algorithm.plan import LoadingPlan

@@ -14,7 +14,6 @@ from support.machines.same_loads import side_by_side_of
 from support.machines.watchers import RecordingSilent
 from support.messages import message
 
-from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError, MustReadWhole, PeerLost, UsageError
@@ -74,9 +73,7 @@ def test_a_note_that_is_damaged(note):
 
 def find_share(path, at, program=None, **options):
     plan = RunOptions(place=at, **options).plan_for(program or MF())
-    return ShareLoading(plan, lambda: None, RecordingSilent()).file_facts(
-        program or MF(), path, has_test=False
-    )
+    return ShareLoading(plan, lambda: None, RecordingSilent()).file_facts(program or MF(), path)
 
 
 def test_only_its_machine_may_read_it():
@@ -91,9 +88,8 @@ def test_only_its_machine_may_read_it():
 
 def test_it_is_refused_where_all_rows_are_needed():
     path = write("a.parquet", share=MachineShare(1, 2))
-    for program, options in ((LDA(), {}), (MF(), {"partitioner": "hdrf"})):
-        with pytest.raises(UsageError, match=message("has-only-the-rows-of-2", "1")):
-            find_share(path, place(1), program, **options)
+    with pytest.raises(UsageError, match=message("has-only-the-rows-of-2", "1")):
+        find_share(path, place(1), MF(), partitioner="hdrf")
 
 
 def parquet(path):

@@ -184,6 +184,20 @@ def test_errors_are_the_same(here, text, words, program, how):
     assert words in told[0][1]
 
 
+@pytest.mark.parametrize("program", [linear("softmax"), linear(hash=4), linear("squared")])
+def test_features_of_few_samples_are_left_out(here, program):
+    (here / "a.svm").write_text(svm_lines(row_3="1 77:1", row_50="-1 77:2 9:1"))
+    write_table("a.csv", table_rows())
+    for name, least in (("a.svm", 8), ("a.csv", 30)):
+        label = "size" if name == "a.csv" and program.loss == "squared" else None
+        options = RunOptions(workers=3, min_count=least, label=label)
+        found = load_both_ways(here, program, name, options)
+        hashed = program.parameters.get("hash")
+        assert hashed or any(f"that fewer than {least}" in text for text in found.warnings)
+    told = faults(here, program, RunOptions(workers=3, min_count=61), "a.svm")
+    assert told[0] == told[1] and "is in 61 samples or more" in told[0][1]
+
+
 def table_rows(m=60, seed=4):
     """Return columns of a table of samples: numbers, words, gaps, a count of the rows."""
     draw = np.random.default_rng(seed)

@@ -5,11 +5,13 @@ import os
 import numpy as np
 import pytest
 from support.messages import message
+from support.programs.held_data import PointsInPlane
 from support.programs.typed_programs import SocialShop
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
@@ -24,8 +26,11 @@ from tux.inputs.serial_reason import (
     read_file_facts,
     serial_reason,
 )
+from tux.inputs.tables_in_shares import FoundTables
 from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
+from tux.parallel_load.algorithm.plan import IN_SHARES
+from tux.parallel_load.process.table_rounds import TableInput
 from tux.program.input import Bags, Graph
 
 TEXT = FileFacts(Format.TEXT, SMALL)
@@ -63,8 +68,8 @@ class Documents(Program):
 
 
 class Holding(Graph):
-    def hold_out(self, program, edges):
-        return edges, None
+    def hold_out(self, program):
+        return 0.1
 
 
 class HoldsOut(RankedPages):
@@ -91,7 +96,10 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
         make_question(Forward, "auto"),
         make_question(Forward, "source"),
         make_question(Documents),
-        make_question(HoldsOut, has_test=True),
+        make_question(LDA),
+        make_question(DeepWalk),
+        make_question(Walks, "random"),
+        make_question(HoldsOut),
         make_question(SocialShop, "dbh"),
         make_question(TaggedPages, "auto"),
     ],
@@ -111,16 +119,31 @@ def test_samples_in_shares(program, format):
     assert serial_reason(run) == serial_reason(run, FileFacts(format, SMALL)) == ""
 
 
+@pytest.mark.parametrize("format", [Format.SVM, Format.LDA_C, Format.DOCWORD, Format.TEXT])
+@pytest.mark.parametrize("reading", [RunOptions(), RunOptions(form="text", vocab="v.txt")])
+def test_documents_in_shares(reading, format):
+    run = make_question(Documents, "auto", reading=reading)
+    assert serial_reason(run) == serial_reason(run, FileFacts(format, SMALL)) == ""
+
+
 @pytest.mark.parametrize(
     ("run", "why"),
     [
         (make_question(workers=1), "there is one worker"),
         (make_question(recut=True), "a checkpoint becomes one of other workers by all edges"),
-        (make_question(Documents, reading=RunOptions(form="text")), "documents are read whole"),
-        (make_question(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),
         (
-            make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
-            "tables of vertices are joined with all edges",
+            make_question(Documents, reading=RunOptions(form="text"), dealt=True),
+            "documents are read whole",
+        ),
+        (make_question(reading=RunOptions(stop="stop.txt")), "documents are read whole"),
+        (
+            make_question(MF, reading=RunOptions(vertices={"user": "users.csv"}), dealt=True),
+            "tables of vertices are read by all machines",
+        ),
+        (make_question(PointsInPlane, dealt=True), "tables of vertices are read by all machines"),
+        (
+            make_question(PointsInPlane, reading=RunOptions(columns="1,2")),
+            "points know no --columns",
         ),
         (
             make_question(BlockPG, reading=RunOptions(labels="labels.txt")),
@@ -128,9 +151,6 @@ def test_samples_in_shares(program, format):
         ),
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
         (make_question(grouped_clicks), "groups are those of all features"),
-        (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
-        (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
-        (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),
         (make_question(SocialShop, "auto"), "auto looks at all edges"),
         (make_question(partitioner="ne"), "ne looks at all edges"),
@@ -149,12 +169,24 @@ def test_whole_whatever_the_files_are(run, why):
     [
         (FileFacts(None, 0), "they can be read only once"),
         (FileFacts(Format.METIS, SMALL), "a metis file is read whole"),
-        (FileFacts(Format.DOCWORD, SMALL), "a docword file is read whole"),
+        (FileFacts(Format.NPZ, SMALL), "a npz file is read whole"),
+        (
+            FileFacts(Format.DOCWORD, SMALL, others={"on": TEXT}),
+            "a docword file is read whole",
+        ),
         (FileFacts(Format.TEXT, SMALL - 1), "they are small"),
         (FileFacts(Format.TEXT, SMALL, others={"on": FileFacts(None, 0)}), "be read only once"),
         (
             FileFacts(Format.TEXT, SMALL, others={"on": FileFacts(Format.MAT, 1)}),
             "a mat file is read whole",
+        ),
+        (
+            FileFacts(Format.TEXT, SMALL, tables=FoundTables(why="arrays are read whole")),
+            "arrays are read whole",
+        ),
+        (
+            OF_A_MACHINE._replace(tables=FoundTables({"user": TableInput("u.csv", "text", [])})),
+            "tables of vertices are read by all machines",
         ),
         (
             FileFacts(Format.TEXT, SMALL, others={"on": OF_A_MACHINE}),
@@ -171,6 +203,7 @@ def test_what_auto_stands_for():
     assert known_partitioner(MF(), "auto") == known_partitioner(Forward(), "auto") == "aweto"
     assert known_partitioner(RankedPages(), "auto") == "auto"
     assert known_partitioner(MF(), "dbh") == "dbh"
+    assert known_partitioner(PointsInPlane(), "auto") in IN_SHARES
 
 
 def test_what_is_known_of_files(tmp_path):
@@ -181,6 +214,7 @@ def test_what_is_known_of_files(tmp_path):
     (folder / "c.csv").write_text("1,2,34\n")
     assert read_file_facts(folder) == FileFacts(Format.TEXT, 13)
     assert read_file_facts([folder / "a.csv", folder / "c.csv"]) == FileFacts(Format.TEXT, 13)
+    assert read_file_facts(folder, Format.SVM) == FileFacts(Format.SVM, 13)
     write_parquet(tmp_path / "edges.parquet", {"a": np.arange(3), "b": np.arange(3)})
     assert read_file_facts(tmp_path / "edges.parquet").format is Format.PARQUET
     os.mkfifo(tmp_path / "pipe")

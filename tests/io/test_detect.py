@@ -187,5 +187,6 @@ def test_as_edges(file):
 
 
 def test_every_format_is_one_of_tables_bags_or_whole_graphs():
-    assert {*Format} == {Format.TEXT, Format.PARQUET, *BAGS, *EDGE_FORMATS}
-    assert len(Format) == 2 + len(BAGS) + len(EDGE_FORMATS)
+    tables = {Format.TEXT, Format.PARQUET, Format.NPY}
+    assert {*Format} == {*tables, *BAGS, *EDGE_FORMATS}
+    assert len(Format) == len(tables) + len(BAGS) + len(EDGE_FORMATS)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from support.machines.team import mirrors_of
 
 from tux.messages.encoding import choose_rows, pack, unpack
 from tux.program.fields import delta, shared, value
 from tux.rows.table import RowTable
 from tux.sync.masters import Masters
-from tux.sync.mirrors import Mirrors
 
 CHANNEL = (0, 0)
 ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)
@@ -27,7 +27,7 @@ def test_what_a_function_has_changed_is_read_as_behind_it(changed, writes):
     fields = {"x": shared("i8", 2), "y": value("i8"), "z": value("f4"), "n": delta("i8")}
     at, answers = ALL, []
     for together in (True, False):
-        masters, mirrors = Masters(table(fields)), Mirrors(table(fields))
+        masters, mirrors = Masters(table(fields)), mirrors_of(table(fields))
         mirrors.table.arrays["x"][list(changed), 1] = 5
         masters.fold([(at, unpack(mirrors.pack(at, CHANNEL), masters.up, at), None)])
 

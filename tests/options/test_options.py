@@ -12,20 +12,25 @@ from support.messages import message
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
+from tux.clock.clock import MOST_SLACK
 from tux.cluster.rendezvous.place import Place
-from tux.options.options import MOST_SLACK, OPTIONS, Reading, RunOptions
+from tux.options.options import OPTIONS, Reading, RunOptions
 
 
 @pytest.mark.parametrize(
     ("name", "wrong", "allowed"),
     [
         ("epochs", [-1, 1.0, True, "3", np.float64(2)], "a whole number at least 0"),
-        ("every", [0, None, 1.5], "a whole number at least 1"),
+        ("eval_every", [0, None, 1.5], "a whole number at least 1"),
         ("patience", [-1, None, False], "a whole number at least 0"),
         ("workers", [0, "2"], "a whole number at least 1"),
         ("judge_repeats", [0, 2.5, None], "a whole number at least 1"),
         ("judge_top", [0, 2.5, True], "a whole number at least 1"),
-        ("slack", [-1, MOST_SLACK + 1, None], "a whole number at least 0 and at most 10,000"),
+        (
+            "slack",
+            [-1, MOST_SLACK + 1, None, "all"],
+            "a whole number at least 0 and at most 10,000, or inf",
+        ),
         ("seed", [1.5, "1", None, True, np.nan], "a whole number"),
         ("deadline", [0, -1, np.nan, np.inf, "9", None, True], "a number of seconds above 0"),
         ("on_bad_row", ["ignore", None, 3, ["stop"]], '"stop" or "skip"'),

@@ -37,13 +37,13 @@ def test_it_waits_for_what_loaders_keep(tmp_path):
         keeping = threading.Thread(target=keep_edges, args=(spools, edges))
         keeping.start()
         keeping.join()
-        assert digesting.result() == edges.digest()
+        assert digesting.result({}) == edges.digest()
 
 
 def test_a_file_that_never_comes_is_told(tmp_path):
     with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), {"": []}) as digesting:
         with pytest.raises(DataError, match=message("a-loader-has-not-left")):
-            digesting.result()
+            digesting.result({})
 
 
 def test_it_ends_with_its_context(tmp_path):

@@ -5,7 +5,8 @@ definitions, and edges held out.
 import numpy as np
 import pytest
 
-from tux.apps.deepwalk.scoring import apart, dots, hold_out, score_embedding
+from tux.apps.deepwalk.scoring import apart, dots, score_embedding
+from tux.graph.links import hold_out_links
 from tux.io.edges.read import read_edges
 from tux.io.vertices.labels import VertexLabels, read_vertex_labels
 from tux.predict.node_classification import (
@@ -229,36 +230,6 @@ def undirected_pairs(src, dst):
     }
 
 
-@pytest.mark.parametrize("spare", [False, True])
-def test_what_is_held_out_is_nowhere_else(spare):
-    src, dst = graph()
-    held = hold_out(src, dst, 60, seed=3, spare=spare)
-    pairs, whole = (
-        list(zip(held.src.tolist(), held.dst.tolist(), strict=True)),
-        undirected_pairs(src, dst),
-    )
-    assert len(pairs) == len(set(pairs)) == round(0.1 * len(whole)) and all(u < v for u, v in pairs)
-    assert undirected_pairs(src[held.kept], dst[held.kept]) == whole - set(pairs)
-    assert (held.kept | (src != dst)).all()  # loops stay
-    order = np.random.default_rng(1).permutation(len(src))
-    again = hold_out(src[order], dst[order], 60, seed=3, spare=spare)
-    assert again.src.tolist() == held.src.tolist() and (again.kept == held.kept[order]).all()
-    assert hold_out(src, dst, 60, seed=4, spare=spare).src.tolist() != held.src.tolist()
-
-
-def test_no_vertex_loses_its_last_edge():
-    # 0 -- 1 -- 2 -- ... -- 9 all but every second edge of a line could be held out, of a star none
-    line = np.arange(9), np.arange(1, 10)
-    held = hold_out(*line, 10, share=1.0)
-    assert 0 < len(held.src) <= 4 and set(
-        np.concatenate([line[0][held.kept], line[1][held.kept]]).tolist()
-    ) == set(range(10))
-    assert len(hold_out(*line, 10, share=1.0, spare=False).src) == 9
-    assert len(hold_out(np.zeros(5, np.int32), np.arange(1, 6), 6, share=0.5).src) == 0
-    nothing = hold_out(np.array([2]), np.array([2]), 3)
-    assert len(nothing.src) == 0 and nothing.kept.tolist() == [True]
-
-
 def test_pairs_that_no_edge_joins():
     src, dst = graph(12, 60)
     u, v = apart(src, dst, 12, 500, seed=1)
@@ -295,7 +266,7 @@ def test_an_embedding_judged():
     src, dst = rng.integers(0, 100, (2, 2000))
     inside = half[src] == half[dst]
     src, dst = src[inside], dst[inside]
-    held = hold_out(src, dst, 100)
+    held = hold_out_links(src, dst, 100, 0.1)
     labels = VertexLabels(np.eye(2, dtype=bool)[half], np.arange(2), 0)
     good, bad = np.eye(2)[half] + 0.01 * rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
     edges, pairs = (src[held.kept], dst[held.kept]), (held.src, held.dst)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tux.arrays.arrow import read_parquet
+from tux.arrays.arrow import parquet_groups, parquet_writer, read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.options.options import RunOptions
+from tux.predict import recommend
 from tux.predict.factors import factors_of
 from tux.predict.predict import predict
 from tux.predict.ranking import judge_ranking
@@ -112,6 +113,24 @@ def check_best_items(found, expected, count, name="score"):
         np.testing.assert_allclose(score[rows], [scores[i] for i in item[rows]], rtol=1e-5)
         at += len(best)
     assert at == len(user)
+
+
+@pytest.mark.parametrize("more", [{}, {"users": "users.csv"}, {"exclude": "train.csv"}])
+def test_the_users_of_several_row_groups_are_ranked_alike(folder, monkeypatch, more):
+    def rank():
+        pieces = [*top("mf", 3, **more)]
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+    whole = rank()
+    held = read_parquet("mf/model/user.parquet")
+    with parquet_writer("mf/model/user.parquet") as write:
+        for lo in range(0, 12, 5):
+            write({name: column[lo : lo + 5] for name, column in held.items()})
+    monkeypatch.setattr(recommend, "PIECE", 4)
+    assert len(parquet_groups("mf/model/user.parquet")) == 3
+    cut = rank()
+    assert list(cut) == list(whole) and len(cut["rank"]) == (6 if "users" in more else 36)
+    assert all(np.array_equal(cut[name], column) for name, column in whole.items())
 
 
 def test_scores_are_those_of_pairs(folder):

@@ -36,7 +36,7 @@ def declaration_error(base, **members):
         (Report, "write", lambda self, program, folder, lists: None),
         (Graph, "topology", lambda self: ""),
         (Graph, "extra_tables", lambda self, topology: {}),
-        (Graph, "hold_out", lambda self, edges: (edges, None)),
+        (Graph, "hold_out", lambda self: 0),
         (Graph, "specialise", lambda self: None),
         (Program, "converged", lambda self: True),
         (Program, "stages", lambda self, workers: []),

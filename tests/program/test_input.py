@@ -5,6 +5,7 @@ from support.machines.team import Team
 from support.messages import message
 
 from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, data, param, value
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError, UsageError
 from tux.inputs.load import load
@@ -60,7 +61,7 @@ def test_parameters_that_an_input_names():
     edges = EdgeData.of(("user", "item"), [0], [0], {})
     edges = type(edges)(**{**vars(edges), "classes": ("ham", "spam")})
     program = kind()
-    special = program.input.specialise(program, edges)
+    special = program.input.specialise(program, EdgeFacts.of(edges))
     assert special.parameters == {"no": "ham", "yes": "spam"} != program.parameters
 
 

@@ -16,6 +16,7 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, DiskError, UsageError
 from tux.cli.info import info
+from tux.engine.model import WorkerModel
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.options.options import RunOptions
@@ -285,7 +286,7 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
         for array in table.arrays.values():
             array[...] = rng.integers(0, 100, array.shape)
     with RunFolder(tmp_path / "out") as folder:
-        folder.write_model(worker)
+        folder.write_model(WorkerModel(worker))
         folder.write_tables({"notes": {"what": ["a\tb", "c"], "n": [1, 2.5]}})
     assert (tmp_path / "out/model/notes.tsv").read_text() == "what\tn\na b\t1\nc\t2.5\n"
     fill(tmp_path / "out", again)
@@ -333,7 +334,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing(train_small_model, tmp_pa
     with RunFolder(tmp_path / "other") as folder:
         (tmp_path / "other" / "model").write_text("in the way")
         with pytest.raises(DiskError, match=message("cannot-be-written", "model")):
-            folder.write_model(result.worker)
+            folder.write_model(result.model)
     assert os.listdir(tmp_path / "other") == ["model"]
 
 

@@ -129,7 +129,7 @@ def test_an_option_of_another_type_is_told(here, changed, what):
     ("part", "name", "value"),
     [
         ("options", "slack", 3),
-        ("options", "every", 2),
+        ("options", "eval_every", 2),
         ("options", "partitioner", "random"),
         ("options", "jit", True),
         ("options", "more", 1),

@@ -69,13 +69,17 @@ def test_lists_of_neighbours_are_not_read_by_ids():
         ({"extra_tables": lambda self, program, topology: [1]}, "an object of type list"),
         ({"extra_tables": lambda self, program, topology: {"m": ["a"]}}, "type list as m"),
         ({"extra_tables": lambda self, program, topology: {"ends": [1]}}, "one named ends"),
-        ({"hold_out": lambda self, program, edges: edges}, "an object of type EdgeData"),
-        ({"hold_out": lambda self, program, edges: (edges, 3)}, "an object of type int second"),
-        ({"specialise": lambda self, program, edges: None}, "None"),
-        ({"specialise": lambda self, program, edges: TableReader}, "the class TableReader"),
+        ({"hold_out": lambda self, program: None}, "None"),
+        ({"hold_out": lambda self, program: 1.5}, "1.5"),
+        ({"specialise": lambda self, program, facts: None}, "None"),
+        ({"specialise": lambda self, program, facts: TableReader}, "the class TableReader"),
         (
-            {"specialise": lambda self, program, edges: HeldOutSum()},
+            {"specialise": lambda self, program, facts: HeldOutSum()},
             "a HeldOutSum, whose edge type differs",
+        ),
+        (
+            {"specialise": lambda self, program, facts: TableReader()},
+            "a TableReader, whose topology differs",
         ),
     ],
 )
@@ -151,7 +155,7 @@ class Longer(TableReader):
 
 
 def test_another_program_counts_with_its_own_epochs_and_names():
-    special = with_input(specialise=lambda self, program, edges: Longer())
+    special = with_input(specialise=lambda self, program, facts: Longer())
     Longer.input = special.input
     assert run(special, EDGES, options=RunOptions(jit=False)).results["epochs"] == 3
 

@@ -74,9 +74,7 @@ class RotatedMeetings(UserMeetings):
 
 
 def column(result, name, field):
-    worker = result.worker
-    rows = worker.graph.vertices[name].row_of
-    return worker.tables[name].arrays[field][rows]
+    return result.model.rows(name)[field]
 
 
 @pytest.mark.slow

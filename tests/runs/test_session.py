@@ -164,7 +164,7 @@ def test_patience_without_the_metric_is_told(small_ratings):
     assert len(told.records) == 3
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"every": 0}, {"patience": -1}])
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"eval_every": 0}, {"patience": -1}])
 def test_numbers_that_mean_nothing(wrong):
     with pytest.raises(UsageError, match="at least"):
         run(MonitoredDegrees(), options=RunOptions(**wrong))

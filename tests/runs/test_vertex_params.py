@@ -82,7 +82,7 @@ def test_the_flag_takes_an_id_and_run_json_keeps_it(reach, capsys):
 def test_several_processes_and_a_partitioned_folder(reach):
     assert main(["partition", "roads.csv", "--parts", "2", "--one-type", "--out", "parts"]) == 0
     result = run(reach(source="d"), "parts", options=RunOptions(jit=False))
-    assert column(result.worker, "place", "reached").tolist() == [1, 1, 0, 1, 0]
+    assert result.model.rows("place")["reached"].tolist() == [1, 1, 0, 1, 0]
     with pytest.raises(UsageError, match="no place of the training data has the id 'e'"):
         run(reach(source="e"), "parts", options=RunOptions(jit=False))
 

@@ -314,10 +314,7 @@ def test_processes_and_stored_graphs_give_the_same(tmp_path):
         == 0
     )
     results.append(run(program, tmp_path / "parts", options=RunOptions(epochs=2)))
-    seen = [
-        r.worker.tables["page"].arrays["seen"][r.worker.graph.vertices["page"].row_of]
-        for r in results
-    ]
+    seen = [r.model.rows("page")["seen"] for r in results]
     assert all(np.array_equal(each, seen[0]) for each in seen) and seen[0].sum() > 6 * N
     assert [r.records[-1]["max_staleness"] for r in results[:3]] == [0, 0, 2]
 

@@ -1,12 +1,12 @@
 """Masters fold the rows of deltas that a function of the user combines."""
 
 import numpy as np
+from support.machines.team import mirrors_of
 
 from tux.messages.encoding import ELEMENTS, ROWS, unpack
 from tux.program.fields import delta
 from tux.rows.table import RowTable
 from tux.sync.masters import Masters
-from tux.sync.mirrors import Mirrors
 
 
 def table():
@@ -29,7 +29,7 @@ def test_rows_that_a_function_combines_are_folded_whole_and_in_the_order_of_cont
     masters, contributions, forms = Masters(table()), [], set()
     at = np.array([3, 0, 2, 1], np.int32)
     for gathered in ({3: [1]}, {0: [2, 3], 3: [4]}, {1: [5, 6, 7, 8, 9, 10]}):
-        mirrors = Mirrors(table())
+        mirrors = mirrors_of(table())
         for row, numbers in gathered.items():
             mirrors.table.arrays["near"][row, : len(numbers)] = numbers
         packed = mirrors.pack(at, (0, 0))

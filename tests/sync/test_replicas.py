@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
-from support.machines.team import all_dirty, relaxed, unpack_message
+from support.machines.team import all_dirty, mirrors_of, relaxed, unpack_message
 
 from tux.messages.encoding import NEVER, pack, pick_changed_fields, unpack
 from tux.program.fields import delta, master, mirror, shared, value
 from tux.rows.table import RowTable
 from tux.sync.masters import NO_EDGES, Masters
-from tux.sync.mirrors import Mirrors
 
 ROWS = 4
 NONE = np.empty(0, np.int32)
@@ -63,7 +62,7 @@ class ReplicaModel:
         }
         fields |= {"high": delta("i8", combine="max"), "own": mirror("i8"), "kept": master("i8")}
         self.tables = [table(ROWS, **fields) for _ in range(workers)]
-        self.mirrors = [Mirrors(each) for each in self.tables]
+        self.mirrors = [mirrors_of(each) for each in self.tables]
         self.home = Masters(table(ROWS, **fields))
         self.deltas = [fields[name] for name in ("n", "low", "high")]
         self.changes = [[] for _ in range(workers)]  # [row, column, amount, round or None]
@@ -216,7 +215,7 @@ bits = st.floats(width=32, allow_nan=False, allow_infinity=False).filter(
 def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, after, now, sent):
     shown = table(1, x=shared("f4"))
     shown.arrays["x"][:] = before
-    mirrors = Mirrors(shown)
+    mirrors = mirrors_of(shown)
     shown.arrays["x"][:] = after if sent else before
     mirrors.pack(rows(0), CHANNEL)
     install(mirrors, rows(0), all_dirty(np.array([now], np.float32)))
@@ -225,7 +224,7 @@ def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, af
 
 def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     shown = table(1, x=shared("f8"))
-    mirrors, x = Mirrors(shown), shown.arrays["x"]
+    mirrors, x = mirrors_of(shown), shown.arrays["x"]
     x += 1
     first = mirrors.pack(rows(0), CHANNEL)
     x += 10
@@ -246,7 +245,7 @@ def test_what_is_handed_over_is_what_would_be_sent(changed):
     fields = {"x": shared("i8", 2), "y": value("i8"), "n": delta("i8")}
     at, shown, kept = rows(0, 1, 2), [], []
     for in_place in (True, False):
-        mirrors, masters = Mirrors(table(3, **fields)), Masters(table(3, **fields))
+        mirrors, masters = mirrors_of(table(3, **fields)), Masters(table(3, **fields))
         own = mirrors.table.arrays
         own["x"][list(changed), 1], own["n"][list(changed)] = 5, 7
         taken = mirrors.take(at, CHANNEL)
@@ -274,7 +273,7 @@ def test_what_is_handed_over_is_what_would_be_sent(changed):
 
 def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
     shown = table(2, x=shared("i8"))
-    mirrors, x = Mirrors(shown), shown.arrays["x"]
+    mirrors, x = mirrors_of(shown), shown.arrays["x"]
     x += [1, 2]
     for channel, row in (((0, 0), 0), ((0, 1), 1), ((5, 0), 0)):
         mirrors.pack(rows(row), channel)
@@ -288,7 +287,7 @@ def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
 
 def test_an_answer_may_bring_rows_that_were_not_sent():
     shown = table(3, x=shared("i8"), y=value("i8"))
-    mirrors = Mirrors(shown)
+    mirrors = mirrors_of(shown)
     shown.arrays["x"][2] += 7
     mirrors.pack(rows(0), CHANNEL)
     install(mirrors, rows(0, 2), all_dirty([5, 6], [8, 9]))
@@ -299,7 +298,7 @@ def test_an_answer_may_bring_rows_that_were_not_sent():
 @given(st.lists(st.floats(-1e9, 1e9, width=32), min_size=1, max_size=5))
 def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
     shown = table(1, x=shared("f4"))
-    mirrors = Mirrors(shown)
+    mirrors = mirrors_of(shown)
     for step in steps:
         shown.arrays["x"] += np.float32(step)
         mirrors.pack(rows(0), CHANNEL)
@@ -313,7 +312,7 @@ def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
 
 def test_reset_takes_what_is_shown_for_the_masters():
     shown = table(2, x=shared("f4"))
-    mirrors = Mirrors(shown)
+    mirrors = mirrors_of(shown)
     shown.arrays["x"][:] = [1, 2]
     mirrors.reset()
     up = mirrors.pack(rows(0, 1), CHANNEL)
@@ -378,7 +377,7 @@ def test_combination_of_nothing_is_the_identity(combine, dtype):
 )
 def test_a_field_may_have_no_width(kind):
     bare = kind("f4", 0)
-    mirrors, masters = Mirrors(table(2, x=bare)), Masters(table(2, x=bare))
+    mirrors, masters = mirrors_of(table(2, x=bare)), Masters(table(2, x=bare))
     sent = unpack(mirrors.pack(rows(0, 1), CHANNEL), masters.up, rows(0, 1))
     masters.fold([(rows(0, 1), sent, np.ones(2, np.float32))])
     install(mirrors, rows(0, 1), masters.pack_values(rows(0, 1)))

@@ -26,6 +26,7 @@ from tux.program.report import Model
 from tux.program.returns import check_exports
 from tux.run_folder.folder import RESULTS
 from tux.run_folder.folder import RunRecord as Record
+from tux.run_folder.model_columns import pieces_of
 from tux.run_folder.model_files import OF_EDGES
 from tux.run_folder.saving import save
 from tux.runs.profiling import RunProfile
@@ -202,7 +203,8 @@ class Run:
         tables = {name: each.to_dict() for name, each in self.tables.items()}
         model = columns | {f"{name}{OF_EDGES}": each.to_dict() for name, each in self.edges.items()}
         model |= {"tau": self.context}
-        save(stores.output_path(folder), self._record, self.history.records, model, tables)
+        pieces = ((name, pieces_of(each)) for name, each in model.items())
+        save(stores.output_path(folder), self._record, self.history.records, pieces, tables)
 
     # ---- how it looks
 

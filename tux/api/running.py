@@ -44,11 +44,11 @@ def run(
     them.
 
     `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
-    `workers` (processes), `threads`, `slack`, `columns`, `patience`, `every`, `checkpoint_every`,
-    and others. `on` names an engine that places `machines`: "ray", "spark" or "local"; then data
-    are files that each machine can read, a `ray.data.Dataset`, or a DataFrame of Spark. `progress`
-    shows how the run goes on: a bar in a notebook, one line on a terminal, lines elsewhere; False
-    shows nothing.
+    `workers` (processes), `threads`, `slack`, `columns`, `patience`, `eval_every`,
+    `checkpoint_every`, and others. `on` names an engine that places `machines`: "ray", "spark" or
+    "local"; then data are files that each machine can read, a `ray.data.Dataset`, or a DataFrame of
+    Spark. `progress` shows how the run goes on: a bar in a notebook, one line on a terminal, lines
+    elsewhere; False shows nothing.
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
@@ -104,11 +104,12 @@ def resume(
 
 def run_from_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
     """Return a result as a run, with its folder if it has one. The worker of the result is given
-    up.
+    up, if it has one.
     """
-    assert (worker := result.worker) is not None and (record := result.record) is not None
-    program, model = worker.program, dict(columns_of(worker, record.id_types))
-    worker.release()
+    assert (held := result.model) is not None and (record := result.record) is not None
+    program, model = held.program, dict(columns_of(held, record.id_types))
+    if result.worker:
+        result.worker.release()
     folder = None if out is None else Path(out)
     run = Run(record, program, result.records, model, result.tables, folder)
     run.profile = result.profile

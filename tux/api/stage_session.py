@@ -18,6 +18,8 @@ from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
 from tux.base.signals import FirstSignal, defer_ending, pass_on_termination
 from tux.base.text import plural
+from tux.engine.edge_results import edge_results
+from tux.engine.model import WorkerModel
 from tux.inputs.wrapping import wrap_data
 from tux.options.options import Reading
 from tux.options.python_words import in_python
@@ -128,7 +130,8 @@ class StageSession:
         for name, vertices in self.vertices.items():
             kept = [f for f, d in vertices.declared.items() if d.in_model]
             model[name] = {"id": vertices.ids, **{f: vertices[f] for f in kept}}
-        model |= edge_columns(run.workers, self._record.id_types)
+        held = WorkerModel(run.workers[0])
+        model |= edge_columns(edge_results(run.workers), held, self._record.id_types)
         tau = context_table(run.workers)
         rows = {f: tau.arrays[f] for f, d in tau.declared.items() if d.in_model}
         model["tau"] = {

@@ -11,8 +11,10 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -542,6 +544,75 @@ def read_parquet(
         return {name: _to_numpy(table.column(name)) for name in table.column_names}
 
 
+class ParquetRows:
+    """The rows of a Parquet file, of which ranges are read. The row group that was read last stays
+    in memory, as the next range may begin in it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str]) -> None:
+        """Read named `columns`. The file need not be there yet."""
+        self._path, self._columns = path, list(columns)
+        self._group, self._kept = -1, dict[str, Any]()
+        self._ends: list[int] = []
+
+    def __len__(self) -> int:
+        """The number of rows. Raises `DataError`."""
+        if not self._ends:
+            self._ends = [0, *accumulate(rows for rows, _ in parquet_groups(self._path))]
+        return self._ends[-1]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return the first row of each row group, and the one behind its last. Raises
+        `DataError`.
+        """
+        return list(pairwise(self._ends)) if len(self) else []
+
+    def read(self, first: int, end: int) -> dict[str, Any]:
+        """Read the rows `first` up to `end`, as `read_parquet` does. Raises `DataError`, also for a
+        file that has not so many.
+        """
+        if not 0 <= first <= end <= len(self):
+            raise DataError(
+                f"it has {len(self):,} rows, of which {first:,} to {end:,} are needed",
+                where=str(self._path),
+                do="copy it again, or make it again",
+            )
+        if first == end:
+            return self._read_groups([])
+        parts = []
+        for number in range(bisect(self._ends, first) - 1, bisect_left(self._ends, end)):
+            if number != self._group:
+                self._group, self._kept = number, self._read_groups([number])
+            own = slice(max(first - self._ends[number], 0), end - self._ends[number])
+            parts.append({name: column[own] for name, column in self._kept.items()})
+        return {name: _join_columns([each[name] for each in parts]) for name in self._columns}
+
+    def take(self, rows: np.ndarray) -> dict[str, Any]:
+        """Read some rows (m,) of columns that are no lists of different lengths, in their order."""
+        order = np.argsort(rows, kind="stable")
+        like = self.read(0, 0)
+        taken = {name: np.empty((len(rows), *c.shape[1:]), c.dtype) for name, c in like.items()}
+        for first, end in self.ranges():
+            lo, hi = np.searchsorted(rows, (first, end), sorter=order)
+            if lo < hi:
+                at, group = order[lo:hi], self.read(first, end)
+                for name, column in taken.items():
+                    column[at] = group[name][rows[at] - first]
+        return taken
+
+    def _read_groups(self, groups: list[int]) -> dict[str, Any]:
+        with parquet_file(self._path) as file:
+            table = validate_piece(file.read_row_groups(groups, columns=self._columns))
+            return {name: _to_numpy(table.column(name)) for name in self._columns}
+
+
+def _join_columns(parts: Sequence[Any]) -> Any:
+    """Put one or more pieces of a column behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Lists.join(parts) if isinstance(parts[0], Lists) else np.concatenate(parts)
+
+
 def parquet_table(path: str | os.PathLike[str]) -> Any:
     """Read a whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
     with parquet_file(path) as file:
@@ -639,10 +710,25 @@ def to_c_stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
 
 
 def _new_parquet(part: Path, schema: Any) -> Any:
-    """Return a writer of pyarrow for a new Parquet file whose pages have checksums."""
+    """Return a writer of pyarrow for a new Parquet file whose pages have checksums. Floating-point
+    numbers seldom repeat: with a dictionary they would take several times as long, and more room.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.ParquetWriter(os.fspath(part), schema, compression="zstd", write_page_checksum=True)
+    kinds = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
+    repeated = []
+    for field in schema:
+        is_lists = any(is_it(field.type) for is_it in kinds)
+        if not pa.types.is_floating(field.type.value_type if is_lists else field.type):
+            repeated.append(f"{field.name}.list.element" if is_lists else field.name)
+    return pq.ParquetWriter(
+        os.fspath(part),
+        schema,
+        compression="zstd",
+        write_page_checksum=True,
+        use_dictionary=repeated,
+    )
 
 
 @contextmanager

@@ -273,9 +273,7 @@ class EdgeData:
                 digest_data(state, kind, name, array.shape, [array])
         for kind, named in sorted(self.categories.items()):
             for name, words in sorted(named.items()):
-                state.update(f"{kind}.{name} ".encode())
-                for chunk in Ids(words).chunks():
-                    state.update(chunk)
+                digest_words(state, kind, name, words)
         return state.hexdigest()
 
     def _digest_columns(self, state: blake2b) -> None:
@@ -319,6 +317,13 @@ def digest_data(
         if not at:
             state.update(f"{kind}.{name} {piece.dtype.str} {shape} ".encode())
         state.update(np.ascontiguousarray(piece).data)
+
+
+def digest_words(state: blake2b, kind: str, name: str, words: np.ndarray) -> None:
+    """Add to a digest the words (k,) that the numbers of a field of vertices stand for."""
+    state.update(f"{kind}.{name} ".encode())
+    for chunk in Ids(words).chunks():
+        state.update(chunk)
 
 
 def _join_id_types(edges: Iterable[EdgeData]) -> dict[str, str]:

@@ -104,8 +104,8 @@ def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
 
 
 def write_pieces(path: str | os.PathLike[str], row: ArrayPieces) -> None:
-    """Write a row of numbers as numpy.save does, piece by piece. Raises DiskError."""
-    header = _npy_header(np.broadcast_to(np.zeros((), row.dtype), row.rows))
+    """Write an array of numbers as numpy.save does, piece by piece. Raises DiskError."""
+    header = _npy_header(np.broadcast_to(np.zeros((), row.dtype), row.shape))
     with writing(path), open(path, "wb") as file:
         file.write(header)
         for piece in row.pieces:
@@ -113,15 +113,15 @@ def write_pieces(path: str | os.PathLike[str], row: ArrayPieces) -> None:
 
 
 def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> ArrayPieces:
-    """Read the row of numbers in a .npy file in pieces of at most `most` bytes; only one is in
-    memory at a time. Raises `DataError` as `map_npy` does.
+    """Read the array of numbers in a .npy file in pieces of at most `most` bytes, or of a row; only
+    one is in memory at a time. Raises `DataError` as `map_npy` does.
     """
     whole = map_npy(path)
-    step = max(1, most // whole.itemsize)
+    step = max(1, most // (whole.itemsize * max(1, math.prod(whole.shape[1:]))))
     starts = range(0, max(len(whole), 1), step)
     # each piece is mapped alone, so that its memory is free before the next is looked at
     pieces = (np.array(map_npy(path)[lo : lo + step]) for lo in starts)
-    return ArrayPieces(whole.dtype, len(whole), pieces)
+    return ArrayPieces(whole.dtype, len(whole), pieces, whole.shape[1:])
 
 
 def _npy_header(array: np.ndarray) -> bytes:

@@ -1,4 +1,4 @@
-"""Rows of numbers that are not in memory as a whole: pieces that follow each other."""
+"""Arrays of numbers that are not in memory as a whole: pieces that follow each other."""
 
 from __future__ import annotations
 
@@ -10,33 +10,40 @@ import numpy as np
 
 @dataclass
 class ArrayPieces:
-    """`rows` numbers of one `dtype` in pieces, which are arrays (n,). `pieces` can be gone through
-    once.
+    """An array (rows, ...) of numbers of one `dtype` in pieces (n, ...). `pieces` can be gone
+    through once. `row_shape`: of what is behind the first dimension.
     """
 
     dtype: np.dtype
     rows: int
     pieces: Iterable[np.ndarray]
+    row_shape: tuple[int, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole array."""
+        return (self.rows, *self.row_shape)
 
     @staticmethod
     def concatenate(parts: Sequence[ArrayPieces]) -> ArrayPieces:
         """Concatenate several objects of one dtype into one."""
         rows = sum(part.rows for part in parts)
-        return ArrayPieces(parts[0].dtype, rows, (piece for part in parts for piece in part.pieces))
+        pieces = (piece for part in parts for piece in part.pieces)
+        return ArrayPieces(parts[0].dtype, rows, pieces, parts[0].row_shape)
 
     def whole(self) -> np.ndarray:
-        """Return all numbers as one array (rows,). A piece is given up when it is copied. A single
-        piece that owns its memory is returned without a copy.
+        """Return all numbers as one array (rows, ...). A piece is given up when it is copied. A
+        single piece that owns its memory is returned without a copy.
         """
         out: np.ndarray | None = None
         done = 0
         for piece in self.pieces:
             if len(piece) == self.rows and piece.flags.owndata and piece.dtype == self.dtype:
                 return piece
-            out = np.empty(self.rows, self.dtype) if out is None else out
+            out = np.empty(self.shape, self.dtype) if out is None else out
             out[done : done + len(piece)] = piece
             done += len(piece)
-        return np.empty(self.rows, self.dtype) if out is None else out
+        return np.empty(self.shape, self.dtype) if out is None else out
 
 
 def pop_pieces(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:

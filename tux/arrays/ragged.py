@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +29,23 @@ class Lists:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def __getitem__(self, i: int) -> np.ndarray:
+    def __getitem__(self, i: int | slice) -> Any:
+        """Return a list, or the lists of a range."""
+        if isinstance(i, slice):
+            first, end, _ = i.indices(len(self))
+            bounds = self.bounds[first : max(first, end) + 1]
+            return Lists(bounds - bounds[0], self.values[bounds[0] : bounds[-1]])
         if not -len(self) <= i < len(self):
             raise IndexError(i)
         i %= len(self)
         return self.values[self.bounds[i] : self.bounds[i + 1]]
+
+    @staticmethod
+    def join(parts: Sequence[Lists]) -> Lists:
+        """Put one or more groups of lists behind each other."""
+        counts = np.concatenate([each.counts for each in parts])
+        bounds = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return Lists(bounds, np.concatenate([each.values for each in parts]))
 
     @staticmethod
     def from_pieces(pieces: Iterable[Piece], n: int, dtype: np.dtype) -> Lists:

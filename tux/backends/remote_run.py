@@ -128,7 +128,7 @@ def remote_run(
         for name, each in given.items()
         if (own := _rows_of(backend, name, each)) is not None
     }
-    dealt = _deal_rows(program, options, machines, rows.get(TRAIN), has_test=test is not None)
+    dealt = _deal_rows(program, options, machines, rows.get(TRAIN))
     held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
     return RemoteRun(
@@ -180,7 +180,7 @@ def _program_files(program: Program) -> tuple[str, str, dict[str, bytes]]:
 
 
 def _deal_rows(
-    program: Program, options: RunOptions, machines: int, rows: EngineRows | None, *, has_test: bool
+    program: Program, options: RunOptions, machines: int, rows: EngineRows | None
 ) -> Sequence[Any]:
     """Return each machine's share of the training rows; empty if all machines get all rows.
 
@@ -190,7 +190,7 @@ def _deal_rows(
         return ()
     plan = options.plan_for(program)
     workers = plan.workers * machines
-    asked = LoadRequest(program, options, workers, plan.partitioner, has_test, dealt=True)
+    asked = LoadRequest(program, options, workers, plan.partitioner, dealt=True)
     if serial_reason(asked) or serial_reason(asked, FileFacts(Format.PARQUET, rows.size())):
         return ()
     return rows.shares(machines)

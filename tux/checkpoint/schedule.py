@@ -1,7 +1,7 @@
 """The marks at which the state of a run is kept, and the messages by which all workers agree on
 them. State machines without sockets or threads; the time is an argument.
 
-All workers pass the same marks (`tux.engine.training.CheckpointPolicy`). Where states are kept
+All workers pass the same marks (`tux.engine.stretch.CheckpointPolicy`). Where states are kept
 every so many epochs, each worker knows which marks are wanted. Where they are kept every so many
 seconds, the launcher says it:
 
@@ -110,7 +110,7 @@ class Allowance:
 
     def keeps_state(self, mark: int, epoch: int | None) -> bool | None:
         """Return whether the state at a mark is kept; see the same method of
-        `tux.engine.training.CheckpointPolicy`.
+        `tux.engine.stretch.CheckpointPolicy`.
         """
         if epoch == self._last or self._every.epochs:
             return self._every.wants(epoch, self._last)

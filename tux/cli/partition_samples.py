@@ -9,13 +9,14 @@ from argparse import Namespace
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.graph.partitioned import choose_method
-from tux.inputs.in_shares import TypeInput, loading_job, of_samples
+from tux.inputs.loading_jobs import TypeInput, loading_job, of_samples
 from tux.inputs.untyped import SAMPLED
 from tux.io.formats.detect import Format
 from tux.io.samples.shares import have_weights
 from tux.io.source.input_files import input_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob, SamplesAsked
+from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.sample_rounds import SamplesAsked
 
 
 def asks_for_samples(args: Namespace) -> bool:

@@ -6,6 +6,7 @@ import os
 import stat
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tux.arrays import stores
@@ -20,7 +21,7 @@ from tux.cli.partition_types import check_names, describe_types, plan_of_types, 
 from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
-from tux.inputs.in_shares import TypeInput, inputs_of_types, loading_job
+from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types, loading_job
 from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
 from tux.io.edges.request import EdgeRequest
@@ -34,10 +35,12 @@ from tux.io.source.input_files import (
     pieces_of,
     source_name,
 )
-from tux.io.source.input_shares import LINES, read_share
+from tux.io.source.input_shares import read_share
 from tux.io.source.text import without_skipping
+from tux.options.options import Reading
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
+from tux.parallel_load.process.bag_rounds import BAG_ROUNDS
 from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
 from tux.partition.method_of_type import MethodOfType
@@ -118,6 +121,8 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
     format = _format_of(args.graph, args)
     if are_samples(args, format):
         return job_of_samples(args, format, args.method or METHODS[True]), ""
+    if format.bags:
+        return _job_of_bags(args, format)
     bipartite, why = args.bipartite, ""
     if not args.bipartite and not args.one_type:
         told, why = types_by_format(source, format, args.columns)
@@ -136,6 +141,18 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
     return loading_job(
         plan, {"": TypeInput(args.graph, fields, args.columns, format)}, threads
     ), why
+
+
+def _job_of_bags(args: Namespace, format: Format) -> tuple[LoadingJob, str]:
+    """Return the job of the loaders of bags of columns, and why there are two types of vertices."""
+    _, why = types_by_format(args.graph, format, args.columns)
+    plan = _plan(args, bipartite=not args.one_type, method=args.method or METHODS[True])
+    plan.check()
+    given = TypeInput(args.graph, {"value": "<f4"}, args.columns, format)
+    bags = input_of_bags(given, plan.ends, Reading(columns=args.columns))
+    plan = replace(plan, early=BAG_ROUNDS)
+    job = loading_job(plan, {"": bags}, max(1, cores() // args.workers))
+    return job, "" if args.bipartite else why
 
 
 def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
@@ -163,8 +180,9 @@ def _format_of(data: Source, args: Namespace | None = None) -> Format:
                 do="write it to a file first, or leave --workers out",
             )
     format = detect_format(input_files(data))
-    if args is not None and are_samples(args, format) and format in LINES:
-        return format
+    if args is not None and format.bags:
+        if format is not Format.DOCWORD or not are_samples(args, format):
+            return format
     if format not in (Format.TEXT, Format.PARQUET):
         raise UsageError(
             f"{source_name(data)} is a {format.value} file, which is read whole",

@@ -265,7 +265,7 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
     """Print the lines at a run's end: its tables, its results, and where it is; none on a machine
     other than the first.
     """
-    if result.worker is None:
+    if result.model is None:
         return
     if args.json:
         told = {"profile": [row._asdict() for row in result.profile.rows]} if result.profile else {}

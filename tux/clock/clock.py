@@ -19,7 +19,9 @@ perhaps the last ended by synchronisations whose answers come from the masters. 
 answers; `tux.engine.clock_loop` lets segments that may run go first, and a checkpoint that is due.
 
 So at clock t a worker has seen, of every worker's contributions, all of clocks up to t - slack - 1,
-and none after t - 1. At slack 0 this is BSP.
+and none after t - 1. At slack 0 this is BSP. Without a bound ("inf") it is asynchronous: clocks
+start up to `MOST_SLACK`, which bounds what is kept for a late worker, and an epoch of training when
+all but the one before it are finished.
 """
 
 from __future__ import annotations
@@ -28,6 +30,20 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 Payload = TypeVar("Payload")
+
+ENDLESS = "inf"
+"""The slack of workers that do not wait for each other."""
+
+MOST_SLACK = 10_000
+"""The largest slack, in clocks; a mirror counts its unanswered messages in 16 bits."""
+
+ASSUMED = 8
+"""The slack that programs see, and by which blocks are made, where there is no bound."""
+
+
+def assumed_slack(slack: int | str) -> int:
+    """Return the slack that programs see."""
+    return ASSUMED if isinstance(slack, str) else slack
 
 
 class ClockOrder(NamedTuple):
@@ -78,7 +94,12 @@ class Clock:
             other.order.alone or other.order.visit != order.visit and other.ran < other.segments
             for other in self._open.values()
         )
-        return beside and self.started - self.finished <= self.slack
+        return beside and self.within_slack
+
+    @property
+    def within_slack(self) -> bool:
+        """True if the clocks are finished that must be before the next one starts (rule 1)."""
+        return self.started - self.finished <= self.slack
 
     def start(self, segments: int, order: ClockOrder) -> int:
         """Start the next clock, and return its number."""

@@ -12,8 +12,8 @@ run, so that each worker runs its stages, and each master folds what they send, 
 program.
 
 Applies in a row end one segment together, those that run here first: they concern different types,
-so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
-which may add to the context, or if it aggregates what they have folded; else it goes with them.
+so their order does not matter. A GlobalSync goes with the Applies before it, unless it aggregates
+what they have folded; each server adds its share when it has folded those that see the context.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
 second segments, or from Applies at the masters), where an Apply of the blocks may read what it
@@ -25,6 +25,10 @@ those before it have left on all masters.
 
 Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
 clocks so far are finished, before the first repetition too.
+
+Epochs of a stretch (`tux.engine.stretch`) follow each other as repetitions do. Where workers rotate
+through blocks, so that no two change one vertex, the first block of each later visit waits until
+all clocks before it are finished, as its order of blocks is another one.
 """
 
 from __future__ import annotations
@@ -52,12 +56,16 @@ class Segment:
             return False
         if not all(sync.is_apply for sync in self.syncs):
             return True
-        goes_along = (
-            isinstance(step, Sync)
-            and not step.reads_masters
-            and not any(sync.has_function for sync in self.syncs)
-        )
+        goes_along = isinstance(step, Sync) and not step.reads_masters
         return not (step.is_apply or goes_along)
+
+    def first_folded(self) -> set[int]:
+        """Return the Applies that masters fold before the context goes on from there, if it is sent
+        too: those whose functions may add to it, or read what its GlobalSync will set.
+        """
+        if all(sync.is_apply for sync in self.syncs):
+            return set()
+        return {sync.sync_id for sync in self.syncs if isinstance(sync, Fold) and sync.sees_context}
 
 
 @dataclass
@@ -70,7 +78,9 @@ class ClockTask:
     segments: list[Segment]
     order: ClockOrder
     closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
-    repetition: int | None = None  # of the innermost `RepeatedSteps` around it
+    # of the pass: that of the epoch, or the repetition of the innermost `RepeatedSteps` around it
+    number: int | None = None
+    epoch: int | None = None  # the epoch of training that it belongs to
 
 
 def segments(steps: Iterable[Step]) -> list[Segment]:
@@ -104,31 +114,39 @@ class Outline(NamedTuple):
     clocks: list[tuple[int, int, int] | None]
 
 
-def outline(steps: Sequence[Step]) -> Outline:
-    """Return the outline of one pass over steps that do not depend on answers."""
-    blocks = [task.block for task in clocks(steps) if task is not None]
+def outline(steps: Sequence[Step], number: int | None = None) -> Outline:
+    """Return the outline of pass `number` over steps that do not depend on answers."""
+    blocks = [task.block for task in Schedule(steps).clocks(number) if task is not None]
     return Outline(
         [step.cuts.tolist() for step in steps if isinstance(step, Blocks)],
         [(each.number, each.round, each.rounds) if each else None for each in blocks],
     )
 
 
-def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
-    """Yield the clocks of one pass over `steps`. None: the next clock is known when all clocks so
-    far are finished, and must not be asked for earlier.
-    """
-    return _clocks(steps, {}, None, count())
+class Schedule:
+    """The clocks of passes over `steps`, which may go one into the next, as repetitions do."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self._batches: dict[Blocks, list[Segment]] = {}
+        self._visits = count()
+
+    def clocks(self, number: int | None = None) -> Iterator[ClockTask | None]:
+        """Yield the clocks of the next pass, whose `number` decides the order of blocks; None: the
+        worker's count of epochs does. A clock that is None: the next one is known when all clocks
+        so far are finished, and must not be asked for earlier.
+        """
+        return _clocks(self._steps, self._batches, number, self._visits)
 
 
 def _clocks(
     steps: Sequence[Step],
     batches: dict[Blocks, list[Segment]],
-    repetition: int | None,
+    number: int | None,
     visits: Iterator[int],
 ) -> Iterator[ClockTask | None]:
-    """Yield the `clocks` of a repetition, or outside one. `batches`: the segments of each
-    mini-batch before, to which those of `steps` are added. `visits` gives numbers for
-    `ClockOrder.visit`.
+    """Yield the clocks of pass or repetition `number`. `batches`: the segments of each mini-batch
+    before, to which those of `steps` are added. `visits` gives numbers for `ClockOrder.visit`.
     """
     run: list[Step] = []
     for step in steps:
@@ -136,32 +154,33 @@ def _clocks(
             run.append(step)
             continue
         if run:
-            yield _outside(run, batches, repetition, next(visits))
+            yield _outside(run, batches, number, next(visits))
             run = []
         if isinstance(step, RepeatedSteps):
             if step.depends_on_answers:
                 yield None
-            for number in step.repetitions():
-                yield from _clocks(step.steps, batches, number, visits)
+            for repetition in step.repetitions():
+                yield from _clocks(step.steps, batches, repetition, visits)
                 if step.depends_on_answers:
                     yield None
         elif isinstance(step, Blocks):
-            cut, order = batches.setdefault(step, segments(step.steps)), ClockOrder(next(visits))
-            for block in step.blocks(repetition):
-                yield ClockTask(block, cut, order, step.closing, repetition=repetition)
+            order = ClockOrder(next(visits))
+            first = order._replace(waits=step in batches and step.rotates)
+            cut = batches.setdefault(step, segments(step.steps))
+            for i, block in enumerate(step.blocks(number)):
+                yield ClockTask(block, cut, order if i else first, step.closing, number)
             if step.closing:
-                closed = segments(step.closing)
-                yield ClockTask(None, closed, order, step.closing, repetition=repetition)
+                yield ClockTask(None, segments(step.closing), order, step.closing, number)
         else:
-            yield ClockTask(None, segments([step]), ClockOrder(next(visits)), repetition=repetition)
+            yield ClockTask(None, segments([step]), ClockOrder(next(visits)), number=number)
     if run:
-        yield _outside(run, batches, repetition, next(visits))
+        yield _outside(run, batches, number, next(visits))
 
 
 def _outside(
     steps: Sequence[Step],
     batches: dict[Blocks, list[Segment]],
-    repetition: int | None,
+    number: int | None,
     visit: int,
 ) -> ClockTask:
     """Make the clock of a run of steps outside mini-batches, which come after `batches`."""
@@ -170,7 +189,7 @@ def _outside(
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     in_order = any(step.in_order for step in steps)
     order = ClockOrder(visit, alone or in_order or _ends_blocks(steps, cuts), alone)
-    return ClockTask(None, segments(steps), order, repetition=repetition)
+    return ClockTask(None, segments(steps), order, number=number)
 
 
 def _changed_types(batches: Sequence[list[Segment]]) -> set[str]:

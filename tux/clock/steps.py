@@ -86,6 +86,8 @@ class Blocks(Step):
     steps: Sequence[Step]
     closing: Sequence[Step] = ()
     """One more clock after the blocks, if there are any."""
+    rotates = False
+    """True if workers are on different blocks at a time, so that no two change one vertex."""
 
     def run(self, block: Block | None = None) -> None:
         """Run nothing: raise RuntimeError, as the schedule makes a clock for each block."""
@@ -97,8 +99,10 @@ class Blocks(Step):
         """The boundaries (blocks + 1,) in positions of the enumerated type."""
 
     @abstractmethod
-    def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """Yield this worker's blocks of this epoch or repetition (`RepeatedSteps`), in order."""
+    def blocks(self, number: int | None = None) -> Iterator[Block]:
+        """Yield this worker's blocks of pass `number`, an epoch or a repetition (`RepeatedSteps`),
+        in order; None: of the epoch after those that have ended.
+        """
 
 
 class RepeatedSteps(Step):

@@ -6,12 +6,14 @@ segments, sends contributions, and installs answers.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tux.clock.clock import Clock
-from tux.clock.schedule import ClockTask, clocks, segments
+from tux.clock.schedule import ClockTask, Schedule, segments
 from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.engine.timeline import Timeline
@@ -19,11 +21,34 @@ from tux.messages.message import BadMessage, Kind, Message
 from tux.sync.gathered import UnsentByClock, UnsentRows, list_unsent_rows
 
 
-class MidEpochCheckpoints(Protocol):
-    """An object that may keep the state of the worker between two clocks of a pass."""
+class EndedEpoch(NamedTuple):
+    """An epoch whose clocks are all finished on this worker, while its pass goes on. `clocks`:
+    those of the pass up to its end. `metrics`: of the context's version that its last GlobalSync
+    has made. `most_stale`: so far.
+    """
+
+    number: int
+    clocks: int
+    metrics: dict[str, float]
+    most_stale: int
+
+
+class PassEpochs(Protocol):
+    """An object that knows the epochs of a pass: whether another one follows, and whether the
+    state of the worker is kept between two clocks.
+    """
+
+    number: int
+    """The epoch whose clocks start."""
 
     skip: int
-    """Clocks of the pass that have ended before, of which nothing is left to do."""
+    """Clocks of the first epoch that have ended before, of which nothing is left to do."""
+
+    def goes_on(self, known: int) -> bool | None:
+        """Return whether the next epoch follows in this pass, and count it; None: it is known when
+        another message has been taken. `known`: the last epoch that is finished on every worker
+        which asks this, whatever the order of messages; 0 if there is none.
+        """
 
     def keeps_state(self) -> bool | None:
         """Return whether the state between the last clock and the next is kept; None: it is known
@@ -31,17 +56,28 @@ class MidEpochCheckpoints(Protocol):
         """
 
     def keep(self, loop: ClockLoop) -> Iterator[None]:
-        """Keep the state after ``loop.turns`` clocks of the pass; yield while messages must be
+        """Keep the state after ``loop.turns`` clocks of the epoch; yield while messages must be
         taken.
         """
+
+
+class EpochEnd(NamedTuple):
+    """The end of an epoch of a pass: its number, and how many clocks of the pass have started up to
+    there, and among them those of the schedule.
+    """
+
+    number: int
+    started: int
+    scheduled: int
 
 
 class ClockLoop:
     """One pass over `steps` on one worker. Rows change only during `run`, between segments, never
     while a kernel reads them.
 
-    With `checkpoints`, the worker's state may be kept between two clocks. Then all clocks so far
-    are finished first, and all that they have pushed to masters is folded there.
+    With `epochs`, the pass may have several, one after the other: clocks go on over the end of an
+    epoch as the slack allows. And the worker's state may be kept between two clocks. Then all
+    clocks so far are finished first, and all that they have pushed to masters is folded there.
     """
 
     def __init__(
@@ -50,21 +86,26 @@ class ClockLoop:
         steps: Sequence[Step],
         slack: int,
         timeline: Timeline,
-        checkpoints: MidEpochCheckpoints | None = None,
+        epochs: PassEpochs | None = None,
     ) -> None:
-        self.worker, self.clock, self._checkpoints = worker, Clock(slack), checkpoints
+        self.worker, self.clock, self._epochs = worker, Clock(slack), epochs
         self._timeline = timeline
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
-        self.turns = (
-            checkpoints.skip if checkpoints else 0
-        )  # clocks of the schedule that have begun
-        self._upcoming = islice(clocks(steps), self.turns, None)
-        self._decided = self.turns  # whether a state is kept is decided up to this turn
+        self._schedule = Schedule(steps)
+        # of the epochs of this pass that others follow: not told to have ended, and not known to
+        # have ended on all workers
+        self._untold: deque[EpochEnd] = deque()
+        self._unknown: deque[EpochEnd] = deque()
+        self._known = 0  # the last epoch that is known to have
+        # the epoch of the context's version here, and metrics of versions before it, by epoch
+        self._version = epochs.number if epochs else 0
+        self._metrics: dict[int, dict[str, float]] = {}
+        self.turns = epochs.skip if epochs else 0  # clocks of the epoch that have begun
+        self._begin_epoch()
         self._is_due = self._closed = False  # a state is to be kept; its blocks are closed
         self._closings = 0  # clocks that have closed blocks for a state
         self._next: ClockTask | None = None  # None: not known yet, or there is none
-        self._over = False  # the schedule has no more clocks
         self._gathered = UnsentByClock()
         self._ran = (0, 0)  # clock and position of the segment that ran last
         self._looked = False  # True if messages that arrived while it ran have been taken
@@ -79,11 +120,14 @@ class ClockLoop:
         """
         return self.clock.started - self._closings
 
-    def run(self) -> Iterator[None]:
-        """Run all clocks; yield whenever nothing can go on before another message is taken."""
+    def run(self) -> Iterator[EndedEpoch | None]:
+        """Run all clocks; yield None whenever nothing can go on before another message is taken,
+        and each epoch that has ended while others follow.
+        """
         self._look_ahead()
         while True:
             self._install()
+            yield from self._ended_epochs()
             ready = self.clock.next_segment()
             if ready is not None:
                 if not self._has_news():
@@ -93,19 +137,66 @@ class ClockLoop:
             elif self._next is not None and self.clock.may_start(self._next.order):
                 wanted = self._is_wanted()
                 if wanted is None:
-                    yield
+                    yield None
                 elif wanted:
                     self._is_due = True
                 else:
                     self._start(self._next)
                     self.turns += 1
                     self._look_ahead()
-            elif self._next is None and self.clock.idle:
-                if self._over:
-                    return
+            elif self._over and self._may_go_on():
+                self._begin_epoch()
+                self._look_ahead()
+            elif self._over and not self._asks and self.clock.idle:
+                return
+            elif self._next is None and not self._over and self.clock.idle:
                 self._look_ahead()
             else:
-                yield  # `Worker.take_next` waits until a message comes
+                yield None  # `Worker.take_next` waits until a message comes
+
+    def _begin_epoch(self) -> None:
+        """Begin the next epoch, or the pass: ask the schedule for its clocks."""
+        epochs = self._epochs
+        number = epochs.number - 1 if epochs else None
+        self._upcoming = islice(self._schedule.clocks(number), self.turns, None)
+        self._decided = self.turns  # whether a state is kept is decided up to this turn
+        self._over = False  # the epoch has no more clocks
+        self._asks = epochs is not None  # whether another epoch follows is not known
+
+    def _may_go_on(self) -> bool:
+        """Return whether another epoch follows in this pass, and is to begin now. This is decided
+        when its first clock could start by the slack, so alike on all workers.
+        """
+        if self._epochs is None or not self._asks or not self.clock.within_slack:
+            return False
+        started, ended = self.clock.started, self._epochs.number
+        least = started - self.clock.slack
+        if self.worker.is_asynchronous:  # all epochs but the last one
+            least = self._unknown[-1].started if self._unknown else 0
+            if self.clock.finished < least:
+                return False
+        while self._unknown and self._unknown[0].started <= least:
+            self._known = self._unknown.popleft().number
+        goes_on = self._epochs.goes_on(self._known)
+        self._asks = goes_on is None
+        if goes_on:
+            end = EpochEnd(ended, started, self.scheduled_clocks)
+            self._untold.append(end)
+            self._unknown.append(end)
+            self.turns = 0
+        return bool(goes_on)
+
+    def _ended_epochs(self) -> Iterator[EndedEpoch]:
+        """Yield the epochs that have ended since the last call, while others follow."""
+        while self._untold and self._untold[0].started <= self.clock.finished:
+            end = self._untold.popleft()
+            metrics = self._metrics.pop(end.number, None)
+            yield EndedEpoch(
+                end.number,
+                end.scheduled,
+                self.worker.metrics() if metrics is None else metrics,
+                self.clock.most_stale,
+            )
 
     def _has_news(self) -> bool:
         """Return whether messages have arrived since a segment has run; they are taken. To look
@@ -125,9 +216,9 @@ class ClockLoop:
 
     def _is_wanted(self) -> bool | None:
         """Return whether the state before the next clock is kept; None: not known yet."""
-        if self._checkpoints is None or self._decided == self.turns:
+        if self._epochs is None or self._decided == self.turns:
             return False
-        wanted = self._checkpoints.keeps_state()
+        wanted = self._epochs.keeps_state()
         if wanted is not None:
             self._decided = self.turns
         return wanted
@@ -136,15 +227,17 @@ class ClockLoop:
         """Do the next step of keeping the state: finish clocks, then run those that close the
         blocks so far, then keep it.
         """
-        assert self._checkpoints is not None and self._next is not None
+        assert self._epochs is not None and self._next is not None
         if not self.clock.idle:
             yield
         elif self._next.closing and not self._closed:
             self._closed = True
             self._closings += 1
-            self._start(ClockTask(None, segments(self._next.closing), self._next.order))
+            self._start(replace(self._next, block=None, segments=segments(self._next.closing)))
         else:
-            yield from self._checkpoints.keep(self)
+            if self._version != self._epochs.number:
+                self.worker.forget_metrics()  # as the state may be that of another pass's begin
+            yield from self._epochs.keep(self)
             self._is_due = self._closed = False
 
     def _look_ahead(self) -> None:
@@ -153,11 +246,14 @@ class ClockLoop:
             self._next = next(self._upcoming)
         except StopIteration:
             self._next, self._over = None, True
+        if self._next is not None and self._epochs is not None:
+            self._next.epoch = self._epochs.number
 
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send the messages of its synchronisations."""
         worker, task = self.worker, self._tasks[number]
-        worker.repetition, worker.spans.clock = task.repetition, self.first + number
+        worker.running, worker.spans.clock = task.number, self.first + number
+        worker.running_epoch = task.epoch
         self._switch_to(number, position)
         segment = task.segments[position]
         if segment.here:
@@ -165,6 +261,8 @@ class ClockLoop:
         for step in segment.here:
             step.run(task.block)
         with worker.timing("send"):
+            if first := segment.first_folded():
+                worker.server.hold_context(self.first + number, first)
             # The context goes first: it is added up here before it goes on.
             answers = sum(
                 sync.send(self.first + number, task.block)
@@ -207,11 +305,24 @@ class ClockLoop:
             if message.kind is Kind.ANSWER or message.kind is Kind.PULL_ANSWER:
                 with worker.timing("send"):
                     self._check_awaited(message)
+                    self._note_version(message)
                     worker.syncs[message.sync_id].install(message)
                 self.clock.count_answer(message.clock - self.first)
             else:
                 later.append(message)
         worker.inbox.extend(later)
+
+    def _note_version(self, message: Message) -> None:
+        """Keep the metrics of the context's version before an answer brings that of a later epoch.
+        All answers of an epoch come before those of the next one, as all workers send in the order
+        of epochs.
+        """
+        epoch = self._tasks[message.clock - self.first].epoch
+        if epoch is None or self.worker.syncs[message.sync_id].table != "tau":
+            return
+        if epoch != self._version:
+            self._metrics[self._version] = self.worker.metrics()
+            self._version = epoch
 
     def _check_awaited(self, message: Message) -> None:
         """Raise BadMessage unless this answer is still to come: to the segment of its clock that

@@ -35,6 +35,14 @@ def fill_rows(partition: Partition) -> None:
         mirrors.reset()
 
 
+def check_data(partition: Partition) -> None:
+    """Raise the DataError of `fill_rows` for a data field that is missing, and fill nothing."""
+    for table in partition.tables.values():
+        for field, declared in table.declared.items():
+            if declared.kind == "data":
+                _data(partition, table, field)
+
+
 def _fill(partition: Partition, table: RowTable, ids: np.ndarray) -> None:
     for field, declared in table.declared.items():
         if declared.kind == "data":

@@ -1,112 +1,141 @@
-"""The model of a run: its fields, the messages by which a worker sends its share to the launcher,
-and how the launcher puts the shares together.
+"""The model of a run: its fields by vertex, from whoever holds them.
 
-A share is one MODEL_ROWS message for each piece of a vertex type (`sync_id` is the number of the
-type): dense indices (r,) of its masters, then their fields. A field is one array (r, width); a
-ragged field is two, the lengths of the lists (r,) and the values of all. Edges with results follow
-(`tux.engine.edge_results`). The last message, with clock 1, has the context's fields.
+Vertices are known by their dense index, and read in ranges of it, so that whoever writes a model
+need not hold it: one worker has all rows in its tables (`WorkerModel`), and several send ranges to
+their launcher (`tux.engine.model_shares`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tux.arrays.ragged import Lists
-from tux.engine.edge_results import EdgeReceiver, edge_messages
-from tux.messages.message import BadMessage, Kind, Message
-from tux.messages.payloads import ModelRows
-from tux.rows.table import RowTable, in_model, lists_of_rows, pieces
-from tux.sync.fields import flatten_rows
+from tux.engine.edge_results import edge_results
+from tux.messages.edge_rows import EdgeRows
+from tux.program.program import Program
+from tux.rows.table import RowTable, in_model, lists_of_rows
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
 
-
-def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
-    """Return the model's fields of a vertex type, by vertex known in training, or of "tau": (n,
-    ...), and ragged ones as lists.
-    """
-    vertices, table = worker.graph.vertices.get(name), worker.tables[name]
-    rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
-
-    def column(f: str) -> np.ndarray | Lists:
-        if not table.declared[f].is_ragged:
-            return table.arrays[f][rows]
-        received = worker.received_lists.get((name, f))
-        if received is None:
-            return lists_of_rows(table, f, rows)
-        return Lists.from_pieces(received, len(rows), table.arrays[f].dtype)
-
-    return {f: column(f) for f in in_model(table)}
+Columns = dict[str, np.ndarray | Lists]
+"""Fields of some vertices by name: (r, ...), and lists."""
 
 
-def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
-    """Yield this worker's share of the model: the masters of each vertex type, and the context, of
-    which all workers hold the same.
-    """
-    for number, name in enumerate(worker.program.vertices):
-        vertices, table = worker.graph.vertices[name], worker.masters(name)
-        if not (fields := in_model(table)):
-            continue
-        ids = worker.master_ids(name) if vertices.is_cut else vertices.order[: vertices.n_train]
-        for lo, hi in pieces(table, len(ids)):
-            arrays = [array for f in fields for array in _arrays(table, f, lo, hi)]
-            yield Message(Kind.MODEL_ROWS, worker.rank, dest, 0, number, [ids[lo:hi], *arrays])
-    yield from edge_messages(worker, dest, len(worker.program.vertices) + 1)
-    tau = worker.tables["tau"]
-    arrays = [flatten_rows(tau.arrays[f]) for f in in_model(tau)]
-    yield Message(Kind.MODEL_ROWS, worker.rank, dest, 1, len(worker.program.vertices), arrays)
+class RunModel(Protocol):
+    """The model of a run."""
+
+    @property
+    def program(self) -> Program:
+        """The program that was trained."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The vertices of each type that training knows."""
+
+    @property
+    def tau(self) -> RowTable:
+        """The context, with all of its fields."""
+
+    def ids(self, name: str, first: int = 0, end: int | None = None) -> np.ndarray:
+        """Return the ids of the vertices `first` up to `end` of a type, or of all."""
+
+    def rows(
+        self, name: str, first: int = 0, end: int | None = None, only: Sequence[str] | None = None
+    ) -> Columns:
+        """Return the model's fields, or `only` some, of the vertices `first` up to `end` of a type,
+        or of all.
+        """
+
+    def edges(self) -> Iterator[tuple[str, EdgeRows]]:
+        """Yield the edges with results, by type, as `tux.engine.edge_results.edge_results` does."""
 
 
-class ModelReceiver:
-    """A receiver that puts the `model_messages` of all workers into the rows of one worker, which
-    holds every vertex. All that this worker has received before is replaced.
-    """
+class WorkerModel:
+    """The model of the one worker of a run, read from its tables."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        worker.received_lists.clear()
-        self._names = [*worker.program.vertices, "tau"]
-        self._tables = [worker.tables[name] for name in self._names]
-        self._sizes = [len(each.ids) for each in worker.graph.vertices.values()]
-        self._received = [np.zeros(n, bool) for n in self._sizes]  # by dense index
-        self._over: set[int] = set()  # workers that have sent their last message
-        self._edges = EdgeReceiver(worker, len(self._names))
+        self.program, self.tau = worker.program, worker.tables["tau"]
+        self.sizes = {name: each.n_train for name, each in worker.graph.vertices.items()}
 
-    def install(self, message: Message) -> bool:
-        """Take one message; return whether it is the last of its worker. BadMessage if it does not
-        fit the program, or brings vertices that are here already.
-        """
-        if message.source in self._over:
-            raise BadMessage(message, "the worker's share of the model is here already")
-        if self._edges.takes(message):
-            self._edges.install(message)
-            return False
-        part = ModelRows.read(message, self._tables, self._sizes)
-        name = self._names[part.table]
-        if name == "tau":
-            self._over.add(message.source)
-            rows = part.ids
-        else:
-            if self._received[part.table][part.ids].any():
-                raise BadMessage(message, f"a {name} of it is here already")
-            self._received[part.table][part.ids] = True
-            rows = self._worker.graph.vertices[name].row_of[part.ids]
-        table = self._tables[part.table]
-        for field, values in part.columns.items():
-            flatten_rows(table.arrays[field])[rows] = values
-        for field, (counts, values) in part.lists.items():
-            received = self._worker.received_lists.setdefault((name, field), [])
-            received.append((part.ids, counts, values))
-        return name == "tau"
+    def ids(self, name: str, first: int = 0, end: int | None = None) -> np.ndarray:
+        """Return ids as `RunModel.ids` does."""
+        end = self.sizes[name] if end is None else end
+        return self._worker.graph.vertices[name].ids.values[first:end]
+
+    def rows(
+        self, name: str, first: int = 0, end: int | None = None, only: Sequence[str] | None = None
+    ) -> Columns:
+        """Return fields as `RunModel.rows` does."""
+        vertices, table = self._worker.graph.vertices[name], self._worker.tables[name]
+        rows = vertices.row_of[first : self.sizes[name] if end is None else end]
+        return rows_of_table(table, rows, only)
+
+    def edges(self) -> Iterator[tuple[str, EdgeRows]]:
+        """Yield edges as `RunModel.edges` does."""
+        yield from edge_results([self._worker])
 
 
-def _arrays(table: RowTable, field: str, lo: int, hi: int) -> list[np.ndarray]:
-    """Return rows lo..hi of a field as arrays of a message."""
-    if not table.declared[field].is_ragged:
-        return [flatten_rows(table.arrays[field])[lo:hi]]
-    lists = lists_of_rows(table, field, np.arange(lo, hi))
-    return [lists.counts, lists.values]
+class MemoryModel:
+    """A copy of another model, as arrays in memory."""
+
+    def __init__(self, model: RunModel, ranges: Mapping[str, Sequence[tuple[int, int]]]) -> None:
+        """Copy a model, of each type range by range."""
+        self.program, self.sizes, self.tau = model.program, model.sizes, model.tau
+        self._ids = {name: model.ids(name) for name in self.sizes}
+        self._columns = {
+            name: _join(model, name, size, ranges[name]) for name, size in self.sizes.items()
+        }
+        self._edges = list(model.edges())
+
+    def ids(self, name: str, first: int = 0, end: int | None = None) -> np.ndarray:
+        """Return ids as `RunModel.ids` does."""
+        return self._ids[name][first:end]
+
+    def rows(
+        self, name: str, first: int = 0, end: int | None = None, only: Sequence[str] | None = None
+    ) -> Columns:
+        """Return fields as `RunModel.rows` does."""
+        columns = self._columns[name]
+        return {f: columns[f][first:end] for f in (columns if only is None else only)}
+
+    def edges(self) -> Iterator[tuple[str, EdgeRows]]:
+        """Yield edges as `RunModel.edges` does."""
+        yield from self._edges
+
+
+def model_fields(worker: Worker, name: str) -> Columns:
+    """Return the model's fields of a vertex type, by vertex known in training, or of "tau": (n,
+    ...), and ragged ones as lists.
+    """
+    if name == "tau":
+        return rows_of_table(worker.tables["tau"], np.zeros(1, np.int64))
+    return WorkerModel(worker).rows(name)
+
+
+def rows_of_table(table: RowTable, rows: np.ndarray, only: Sequence[str] | None = None) -> Columns:
+    """Return the model's fields, or `only` some, of `rows` of a table."""
+    return {
+        f: lists_of_rows(table, f, rows) if table.declared[f].is_ragged else table.arrays[f][rows]
+        for f in (in_model(table) if only is None else only)
+    }
+
+
+def _join(model: RunModel, name: str, size: int, ranges: Sequence[tuple[int, int]]) -> Columns:
+    """Read the fields of all vertices of a type, range by range; each array is made once."""
+    whole: dict[str, np.ndarray] = {}
+    lists: dict[str, list[Lists]] = {}
+    for first, end in ranges:
+        for f, part in model.rows(name, first, end).items():
+            if isinstance(part, Lists):
+                lists.setdefault(f, []).append(part)
+                continue
+            if f not in whole:
+                whole[f] = np.empty((size, *part.shape[1:]), part.dtype)
+            whole[f][first:end] = part
+    names = model.rows(name, 0, 0)
+    return {f: whole[f] if f in whole else Lists.join(lists[f]) for f in names}

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.ids import Ids
-from tux.arrays.ragged import Piece
 from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
+from tux.clock.clock import ENDLESS, MOST_SLACK, assumed_slack
 from tux.clock.steps import Sync
 from tux.engine.profile import Profile, find_sampler
-from tux.engine.spans import Spans
+from tux.engine.spans import MOST_STALE, Spans
 from tux.engine.threads import Threads
 from tux.engine.transport import NOBODY, Transport
 from tux.graph.local import LocalGraph
 from tux.graph.local_edges import LocalEdges
 from tux.graph.parts import TypePart
-from tux.messages.edge_rows import EdgeRows
 from tux.messages.message import Message
 from tux.program.base_program import BaseProgram, along, scalars
 from tux.program.vertex_params import vertex_numbers
@@ -49,7 +48,7 @@ class Partition:
         seed: int = 0,
         jit: bool = True,
         check: bool = False,
-        slack: int = 0,
+        slack: int | str = 0,
         rank: int = 0,
         workers: int = 1,
         threads: int = 1,
@@ -64,31 +63,30 @@ class Partition:
         (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
         """
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
-        self.slack, self.rank, self.workers = slack, rank, workers
+        self.slack, self.rank, self.workers = assumed_slack(slack), rank, workers
+        self.is_asynchronous = slack == ENDLESS
         self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
         self.profile = Profile(find_sampler(jit=jit, check=check)) if profile else None
-        self.numbers = {"workers": workers, "slack": slack}
+        self.numbers = {"workers": workers, "slack": self.slack}
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Scratch | None = None
         self.spool: Spool | None = None
-        # by vertex type and ragged field, from other workers: see `tux.engine.model`
-        self.received_lists: dict[tuple[str, str], list[Piece]] = {}
-        # by edge type, from other workers: see `tux.engine.edge_results`
-        self.received_edges: dict[str, list[EdgeRows]] = {}
         self._start_counters()
         self.transport = transport
         self.inbox: deque[Message] = deque()
         self._enqueued: list[Message] = []
         self._allocate()
-        self.spans = Spans(workers, slack)
+        self.spans = Spans(workers, MOST_STALE if self.is_asynchronous else self.slack)
 
     def _start_counters(self) -> None:
         """Set all counts and times of a run to zero."""
         self.most_epochs = 1  # of the run, for values that depend on its progress
         self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
-        self.repetition: int | None = None  # of the running clock, if its steps are repeated
+        # the number of the pass of the running clock, and its epoch in training
+        self.running: int | None = None
+        self.running_epoch: int | None = None
         self.edges_visited = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
@@ -137,6 +135,11 @@ class Partition:
         if name in ("", self.program.edge_name):
             return self
         return PartitionAlong(self, name)
+
+    @property
+    def most_apart(self) -> int:
+        """The number of clocks by which this worker may be ahead of the answers that it has."""
+        return MOST_SLACK if self.is_asynchronous else self.slack
 
     def cut_types(self) -> list[str]:
         """List the vertex types that the partition cuts."""
@@ -211,10 +214,10 @@ class Partition:
 
     @property
     def pass_number(self) -> int:
-        """The number of this pass over the running steps, for random streams: the epoch, or the
-        repetition of steps that are repeated.
+        """The number of this pass over the running steps, for random streams: that of the epochs
+        before the one of the running clock, or the repetition of steps that are repeated.
         """
-        return self.epoch if self.repetition is None else self.repetition
+        return self.epoch if self.running is None else self.running
 
     def total_sent(self) -> dict[str, int]:
         """Add up the bytes sent to other workers so far, by vertex type (and "tau"), by this worker
@@ -260,9 +263,7 @@ class Partition:
         taken for that epoch's.
         """
         for table in (self.tables["tau"], self.server.special.table):
-            for f, d in table.declared.items():
-                if d.reported:
-                    table.arrays[f][...] = np.nan
+            table.forget_reported()
 
     def metrics(self) -> dict[str, float]:
         """Return the context's metrics that have a value, by name."""

@@ -36,6 +36,20 @@ def costs(begun: Counts, now: Counts, seconds: float) -> dict[str, float]:
     }
 
 
+def record_of(
+    number: int,
+    clock: int,
+    metrics: dict[str, float],
+    begun: Counts,
+    now: Counts,
+    most_stale: int,
+) -> dict[str, Any]:
+    """Return the record of an epoch that has ended at a `clock`, with its costs since `begun`."""
+    record = {"epoch": number, "clock": clock, "seconds": now.trained, **metrics}
+    record |= costs(begun, now, now.trained - begun.trained)
+    return record | {"max_staleness": most_stale}
+
+
 def metrics(record: dict[str, Any]) -> dict[str, float]:
     """Select the record's metrics, by name."""
     return {

@@ -8,9 +8,14 @@ SPANS = 160
 """Spans of the main thread that are kept."""
 
 
+MOST_STALE = 63
+"""Unfinished clocks that are told apart where there may be any number."""
+
+
 class Spans:
     """The last spans of the main thread of a worker, as (kind, start, end, clock), and its counts:
-    bytes by receiver and by sender, and clocks begun by how many before them were not finished.
+    bytes by receiver and by sender, and clocks begun by how many before them were not finished,
+    which are `slack` at most, or more.
     """
 
     def __init__(self, workers: int, slack: int) -> None:

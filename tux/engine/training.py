@@ -7,50 +7,31 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 from tux.checkpoint.model_copy import ModelCopy
 from tux.checkpoint.snapshot import Counts, State, StateHead, arrays_of, other_program, put_back
 from tux.checkpoint.spool import SpooledLists
 from tux.clock.schedule import Outline, outline, repeated_steps
-from tux.clock.steps import RepeatedSteps, Step
+from tux.clock.steps import RepeatedSteps
 from tux.engine.checks import (
     check_finite,
     refuse_dependence,
     refuse_lost_changes,
     refuse_lost_deltas,
 )
-from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
+from tux.engine.clock_loop import ClockLoop, EndedEpoch
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.profile import WorkerProfile
-from tux.engine.records import costs
+from tux.engine.records import record_of
+from tux.engine.stretch import CheckpointPolicy, EndedEarly, Judging, Stretch
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
-from tux.program.program import STAGED, has_converged, stages_of
+from tux.program.program import STAGED, stages_of
 from tux.program.stage import Cluster
 
-
-class CheckpointPolicy(Protocol):
-    """An object that keeps states of a run at marks: the ends of epochs, and the gaps between two
-    clocks of an epoch. Marks are numbered from 0 on, alike on all workers.
-    """
-
-    @property
-    def keeps(self) -> bool:
-        """True if any state is kept; if not, the marks only decide how far the run goes on."""
-
-    def keeps_state(self, mark: int, epoch: int | None) -> bool | None:
-        """Return whether the state at a mark is kept; `epoch`: the one that ends there, if one
-        does. None: it is known when another message has been taken.
-        """
-
-    def keep(self, state: State) -> Iterator[None]:
-        """Keep a state, whose arrays change when this ends; yield while messages must be taken."""
-
-    def finish(self) -> None:
-        """Wait until the last state is on the disk."""
-
+Ended = TypeVar("Ended", None, EndedEpoch | None)
 
 SOON = 3.0
 """Seconds after a wish to end in which an epoch should end, so that it counts."""
@@ -59,10 +40,6 @@ LONG_EPOCH_SECONDS = 2.0
 """Seconds of an epoch from which on the model at its end is copied, as the next epoch would not end
 soon enough.
 """
-
-
-class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
-    """A signal that the epoch under way is given up."""
 
 
 class Training:
@@ -90,7 +67,8 @@ class Training:
         self._resumed: StateHead | None = None
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
-        self._begun = Counts.of(worker, 0.0)  # before the epoch under way
+        self._begun = Counts.of(worker, 0.0)  # at the last record, or before the stretch
+        self.reached = 0  # the last epoch whose clocks have all started
         cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
@@ -99,6 +77,8 @@ class Training:
             worker.prepare(each, name)
             for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
         )
+        # whether a record of an epoch that is not evaluated has the monitored metric
+        self._monitors = any(stage.may_set(program, program.monitor) for stage in stages)
         refuse_lost_deltas(worker, every)
         refuse_lost_changes(worker, every)
 
@@ -148,7 +128,7 @@ class Training:
         worker = self.worker
         worker.most_epochs = most
         if self._resumed is None:
-            yield from self._run_timed(self._setup, slack=0)
+            yield from self._run_timed(worker.execute(self._setup, 0))
             worker.clock = 0
         elif self._resumed.over:
             return
@@ -156,22 +136,32 @@ class Training:
             (keep_best or patience) and self.best_epoch == worker.epoch and not self._resumed.turns
         ):
             self._best_model.make()  # which was not done if the run was to end here
-        for number in range(worker.epoch + 1, most + 1) if most else [0]:
+        watched = bool(patience or keep_best)
+        apart = worker.workers > 1 and worker.slack > 0
+        judging = Judging(
+            every,
+            most,
+            bool(self._evaluate),
+            not apart or (watched and self._monitors),
+            None if worker.is_asynchronous else worker.slack,
+        )
+        while worker.epoch < most or not most:
             start = time.perf_counter()
-            record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
+            stretch, record = yield from self._run_stretch(judging)
+            number = record["epoch"]
             yield record
             monitored = record.get(worker.program.monitor)
             if monitored is not None:
                 self._since += 1
                 if monitored < self.best:
                     self._since, self.best, self.best_epoch = 0, monitored, number
-            ended = number and has_converged(worker.program, worker.metrics())
+            ended = number and (stretch.converged or stretch.lets_stop(worker.metrics()))
             over = bool((patience and self._since >= patience) or ended)
-            if (keep_best or patience) and self.best_epoch == number < most and not over:
+            if watched and self.best_epoch == number < most and not over:
                 self._best_model.make()
             if number:
-                yield from self._mark(number, over=over)
-            if over:
+                yield from self._mark(number, stretch.wanted, over=over)
+            if over or not most:
                 break
             if self.asked() is not None and number < most:
                 self.ended_early = True
@@ -206,9 +196,6 @@ class Training:
         """
         worker, clocks = self.worker, loop.clock if loop else None
         started = clocks.started if clocks else 0
-        trained = self.seconds
-        if self._timing is not None:
-            trained += time.perf_counter() - self._timing
         head = StateHead(
             epoch=worker.epoch,
             turns=turns,
@@ -216,7 +203,7 @@ class Training:
             clock=worker.clock + (loop.scheduled_clocks if loop else 0),
             all_clocks=worker.all_clocks + started,
             most_stale=max(worker.most_stale, clocks.most_stale if clocks else 0),
-            counts=Counts.of(worker, trained),
+            counts=Counts.of(worker, self.trained),
             begun=self._begun if turns else None,
             since=self._since,
             best=self.best if self.best_epoch else None,
@@ -249,26 +236,40 @@ class Training:
         for each, begun in zip(self._repeated_steps(), head.repetitions, strict=True):
             each.begun = begun
         worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
+        self.reached = head.epoch
         worker.most_stale, self.seconds = head.most_stale, head.counts.trained
         head.counts.put_back(worker)
         self._since, self.best_epoch = head.since, head.best_epoch
         self.best = float("inf") if head.best is None else head.best
         self._resumed = head
 
-    def _mark(self, epoch: int, *, over: bool) -> Iterator[None]:
-        """Keep the state at the end of an epoch, if it is wanted."""
+    def _mark(self, epoch: int, wanted: bool | None, *, over: bool) -> Iterator[None]:
+        """Keep the state at the end of an epoch, if it is `wanted`; None: this is not known yet."""
         if self.marks is None:
             return
-        while (wanted := self.marks.keeps_state(self._passed, epoch)) is None:
-            yield
-        self._passed += 1
+        while wanted is None:
+            wanted = self.passes_mark(epoch)
+            if wanted is None:
+                yield
         if (over or self.asked() is not None) and self.marks.keeps:
-            yield from self._keep_at_end(self.marks, self.state(over=over))
+            yield from self.keep_at_end(self.marks, self.state(over=over))
         elif wanted:
             yield from self.marks.keep(self.state(over=over))
 
+    def passes_mark(self, epoch: int | None) -> bool | None:
+        """Pass a mark, at the end of an `epoch` or within one; return whether the state there is
+        kept. None: it is not passed yet, as another message must come first.
+        """
+        if epoch is not None:
+            self.reached = epoch
+        if self.marks is None:
+            return False
+        wanted = self.marks.keeps_state(self._passed, epoch)
+        self._passed += wanted is not None
+        return wanted
+
     @staticmethod
-    def _keep_at_end(marks: CheckpointPolicy, state: State) -> Iterator[None]:
+    def keep_at_end(marks: CheckpointPolicy, state: State) -> Iterator[None]:
         """Keep the state with which the run ends, and wait until it is on the disk."""
         marks.finish()
         yield from marks.keep(state)
@@ -278,7 +279,7 @@ class Training:
         """Return the outline of the clocks of the epoch that follows. It exists only if these do
         not depend on each other's results.
         """
-        return outline(self._stages)
+        return outline(self._stages, self.worker.epoch)
 
     def _repeated_steps(self) -> list[RepeatedSteps]:
         return [*repeated_steps([*self._setup, *self._stages, *self._evaluate])]
@@ -314,7 +315,7 @@ class Training:
         else:
             self._last_model.drop()
 
-    def _is_far(self) -> bool:
+    def is_far(self) -> bool:
         """Return whether the run is asked to end, and the epoch under way will not end soon."""
         asked = self.asked()
         if asked is None or self._timing is None or not self._keeps_last:
@@ -326,18 +327,18 @@ class Training:
             return asked + max(left, 0.0) > SOON
         return asked > SOON and self.marks is not None and self.marks.keeps
 
-    def _run_timed(
-        self,
-        steps: list[Step],
-        slack: int | None = None,
-        checkpoints: MidEpochCheckpoints | None = None,
-    ) -> Iterator[None]:
+    def _run_timed(self, running: Iterator[Ended]) -> Iterator[Ended]:
         start = self._timing = time.perf_counter()
-        yield from self.worker.execute(steps, slack, checkpoints)
+        yield from running
         self.seconds += time.perf_counter() - start
         self._timing = None
 
-    def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
+    def _run_stretch(
+        self, judging: Judging
+    ) -> Generator[dict[str, Any] | None, None, tuple[Stretch, dict[str, Any]]]:
+        """Run the next epochs up to one that is judged, or to the end of the run; yield the records
+        of all but the last, and return the last one.
+        """
         worker, resumed, self._resumed = self.worker, self._resumed, None
         if resumed and resumed.begun:
             self._begun, turns = resumed.begun, resumed.turns
@@ -345,52 +346,49 @@ class Training:
         else:
             self._begun, turns = Counts.of(worker, self.seconds), 0
             worker.forget_metrics()
-        yield from self._run_timed(
-            self._stages if number else [], checkpoints=self._mid_epoch(turns)
+        stretch = Stretch(
+            self,
+            worker.program,
+            judging,
+            worker.epoch + 1,
+            skip=turns,
+            repeats=any(repeated_steps(self._stages)),
         )
+        worker.server.epoch, before = stretch.number, worker.clock
+        running = worker.execute_epochs(self._stages, stretch) if judging.last else iter(())
+        for ended in self._run_timed(running):
+            yield self._end_within(stretch, ended) if ended else None
+        stretch.clocks = worker.clock - before
+        return stretch, (yield from self._end_stretch(judging, stretch))
+
+    def _end_stretch(
+        self, judging: Judging, stretch: Stretch
+    ) -> Generator[None, None, dict[str, Any]]:
+        """Judge the last epoch of a stretch, whose clocks are all finished; return its record."""
+        worker = self.worker
         now, clock = Counts.of(worker, self.seconds), worker.clock
-        worker.epoch = number
+        worker.epoch = self.reached = number = stretch.number if judging.last else 0
         check_finite(worker)
-        if evaluate or has_converged(worker.program, worker.metrics()):
+        evaluates = stretch.converged or judging.evaluates_after(number)
+        if evaluates or stretch.lets_stop(worker.metrics()):
             yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
-        record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
-        record |= costs(self._begun, now, self.seconds - self._begun.trained)
-        return record | {"max_staleness": worker.most_stale}
+        return record_of(number, clock, worker.metrics(), self._begun, now, worker.most_stale)
 
-    def _mid_epoch(self, turns: int) -> MidEpochCheckpoints | None:
-        """Make the marks between the clocks of an epoch, `turns` of which have ended before. There
-        are none where the clocks of the epoch depend on the results of its first ones.
+    def _end_within(self, stretch: Stretch, ended: EndedEpoch) -> dict[str, Any]:
+        """Return the record of an epoch after which its stretch goes on: its costs are those since
+        the record before.
         """
-        return None if any(repeated_steps(self._stages)) else _EpochCheckpoints(self, turns)
+        worker = self.worker
+        worker.epoch = ended.number
+        stretch.note(ended)
+        begun, self._begun = self._begun, Counts.of(worker, self.trained)
+        clock, stale = worker.clock + ended.clocks, max(worker.most_stale, ended.most_stale)
+        return record_of(ended.number, clock, ended.metrics, begun, self._begun, stale)
 
-
-class _EpochCheckpoints:
-    """The marks between the clocks of an epoch: see `tux.engine.clock_loop.MidEpochCheckpoints`."""
-
-    def __init__(self, training: Training, skip: int) -> None:
-        self._training, self.skip = training, skip
-
-    def keeps_state(self) -> bool | None:
-        """Return whether the state at this mark is kept. EndedEarly if the run ends here."""
-        training = self._training
-        far = training._is_far()
-        if training.marks is None or not training.marks.keeps:
-            if far:
-                raise EndedEarly
-        if training.marks is None:
-            return False
-        wanted = training.marks.keeps_state(training._passed, None)
-        training._passed += wanted is not None
-        return True if far else wanted
-
-    def keep(self, loop: ClockLoop) -> Iterator[None]:
-        """Keep the state, which may be that with which the run ends."""
-        training = self._training
-        assert training.marks is not None
-        state = training.state(turns=loop.turns, loop=loop)
-        if training._is_far():
-            yield from training._keep_at_end(training.marks, state)
-            raise EndedEarly
-        yield from training.marks.keep(state)
+    @property
+    def trained(self) -> float:
+        """Seconds of training so far, with those of the steps that run."""
+        running = 0.0 if self._timing is None else time.perf_counter() - self._timing
+        return self.seconds + running

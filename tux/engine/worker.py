@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tux.clock.steps import Step
-from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
-from tux.engine.initial import fill_rows
+from tux.engine.clock_loop import ClockLoop, EndedEpoch, PassEpochs
+from tux.engine.initial import check_data, fill_rows
 from tux.engine.partition import Partition
 from tux.engine.timeline import Timeline
 from tux.graph.local import LocalGraph
@@ -28,11 +28,18 @@ class Worker(Partition):
 
     program: Program
 
-    def __init__(self, program: Program, graph: LocalGraph, **options: Any) -> None:
-        """Allocate rows, masters and mirrors, and give them their initial values."""
+    def __init__(
+        self, program: Program, graph: LocalGraph, *, fills: bool = True, **options: Any
+    ) -> None:
+        """Allocate rows, masters and mirrors, and give them their initial values. A worker that
+        does not fill them takes no memory for them: it only shows what to compile.
+        """
         super().__init__(program, graph, **options)
         self.timeline = Timeline(self)
-        fill_rows(self)
+        if fills:
+            fill_rows(self)
+        else:
+            check_data(self)
 
     def prepare(self, stages: Sequence[Stage], method: str = "") -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need, those of the program's
@@ -64,20 +71,27 @@ class Worker(Partition):
         self.seconds["wait"] += max(end - start - (self.server.seconds - served), 0.0)
         self.spans.note("wait", start, end)
 
-    def execute(
-        self,
-        steps: Sequence[Step],
-        slack: int | None = None,
-        checkpoints: MidEpochCheckpoints | None = None,
-    ) -> Iterator[None]:
+    def execute(self, steps: Sequence[Step], slack: int | None = None) -> Iterator[None]:
         """Run one pass as `run` does, but yield whenever nothing can go on before another message
         is taken.
         """
-        loop = ClockLoop(
-            self, steps, self.slack if slack is None else slack, self.timeline, checkpoints
-        )
+        for _ in self._run_loop(steps, self.most_apart if slack is None else slack):
+            yield
+
+    def execute_epochs(
+        self, steps: Sequence[Step], epochs: PassEpochs
+    ) -> Iterator[EndedEpoch | None]:
+        """Run a pass of several epochs as `execute` does; also yield each that has ended while
+        others follow.
+        """
+        return self._run_loop(steps, self.most_apart, epochs)
+
+    def _run_loop(
+        self, steps: Sequence[Step], slack: int, epochs: PassEpochs | None = None
+    ) -> Iterator[EndedEpoch | None]:
+        loop = ClockLoop(self, steps, slack, self.timeline, epochs)
         yield from loop.run()
-        self.repetition = None
+        self.running = self.running_epoch = None
         self.all_clocks += loop.clock.started
         self.clock += loop.scheduled_clocks
         self.most_stale = max(self.most_stale, loop.clock.most_stale)

@@ -13,7 +13,7 @@ import numpy as np
 from tux.arrays.arrow import write_parquet
 from tux.arrays.npy import write_npy
 from tux.base.disk import writing
-from tux.graph.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from tux.graph.manifest import MANIFEST, change_manifest, read_manifest
 from tux.graph.parts import Part
 from tux.graph.store import part_arrays
 
@@ -44,10 +44,8 @@ def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> N
         for name, values in part_arrays(part).items():
             if name.startswith(ADDED) and name.removesuffix(".bounds") not in same:
                 _write_anew(folder / f"part-{number}" / f"{name}.npy", values)
-    about = {name: getattr(manifest, name) for name in Manifest.__struct_fields__}
-    about |= {"types": types, "test_fields": [*parts[0].test_fields], "has_test": True}
-    del about["format"]
-    write_manifest(folder, **about)
+    fields = [*parts[0].test_fields]
+    change_manifest(folder, manifest, types=types, test_fields=fields, has_test=True)
 
 
 def _unchanged_names(part: Part) -> set[str]:

@@ -28,6 +28,9 @@ STRIP_BYTES = 1 << 14
 cache.
 """
 
+SUMMED = 1 << 20
+"""Degrees that are summed up at a time."""
+
 LAST_LEVEL_BYTES = 1 << 24
 """Bytes of rows that stay in a usual last-level cache beside everything else."""
 
@@ -200,12 +203,16 @@ def move_to_group_ends(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 def blocks_by_edges(degrees: np.ndarray, size: int) -> np.ndarray:
     """Return block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about
-    `size` edges; 0 is one block of all.
+    `size` edges; 0 is one block of all. Of n rows, so many as SUMMED are summed up at a time.
     """
     n = len(degrees)
     if size <= 0 or n == 0:
         return np.array([0, n])
-    ends = np.cumsum(degrees, dtype=np.int64)
-    wanted = np.arange(1, -(-int(ends[-1]) // size)) * size
-    cuts = np.searchsorted(ends, wanted, side="left") + 1
-    return np.unique(np.concatenate([[0], cuts, [n]])).astype(np.int64)
+    before, last = 0, int(degrees.sum(dtype=np.int64)) - 1
+    cuts = [np.array([0, n])]
+    for first in range(0, n, SUMMED):
+        ends = np.cumsum(degrees[first : first + SUMMED], dtype=np.int64) + before
+        wanted = np.arange(before // size + 1, min(int(ends[-1]), last) // size + 1) * size
+        cuts.append(np.searchsorted(ends, wanted, side="left") + first + 1)
+        before = int(ends[-1])
+    return np.unique(np.concatenate(cuts)).astype(np.int64)

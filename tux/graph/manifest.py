@@ -73,6 +73,13 @@ def write_manifest(folder: Path, *, test_fields: Sequence[str] = (), **about: An
         (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
+def change_manifest(folder: Path, manifest: Manifest, **changed: Any) -> None:
+    """Write the manifest of a folder anew, with some other fields."""
+    about = {name: getattr(manifest, name) for name in Manifest.__struct_fields__}
+    del about["format"]
+    write_manifest(folder, **about | changed)
+
+
 def is_partitioned(path: Path) -> bool:
     """Return whether a path is a folder that `save` wrote."""
     return (path / MANIFEST).is_file()

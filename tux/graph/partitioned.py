@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -21,7 +21,13 @@ from tux.graph.cut_folder import rename_part
 from tux.graph.held_out import add_held_out
 from tux.graph.manifest import read_manifest
 from tux.graph.parts import Part, hold_out
-from tux.graph.topologies import topology_kind, topology_of, topology_of_parts
+from tux.graph.topologies import (
+    tables_in_folder,
+    topology_kind,
+    topology_of,
+    topology_of_parts,
+    write_tables,
+)
 from tux.graph.union import Union, two_sides
 from tux.partition import PARTITIONERS
 from tux.partition.method_of_type import MethodOfType
@@ -48,13 +54,15 @@ def end_keeping_partitioners(end: str) -> tuple[str, ...]:
 class PartitionedGraph:
     """The graph from which workers start: their parts, with held-out edges; `bare` has the ids and
     no edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out
-    edges; without these `parts` are not looked at.
+    edges; without these `parts` are not looked at. `tables`: of the program's own, to be added to
+    the topology in this folder.
     """
 
     parts: list[Part]
     bare: EdgeData
     digests: dict[str, str]
     folder: Path | None = None
+    tables: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -140,12 +148,15 @@ class PartitionedGraph:
 
     def write(self, folder: Path, ranks: Iterable[int]) -> None:
         """Write the parts of the workers `ranks` into `folder`; where they lie there already, write
-        only the arrays that held-out edges have added. Raises DiskError.
+        only what held-out edges add, and tables. Raises DiskError.
         """
         if self.folder is None:
             store.save(folder, self.parts, self.bare.ends, ranks)
-        elif self.parts:
+            return
+        if self.parts:
             add_held_out(folder, self.parts, ranks)
+        if self.tables:
+            write_tables(folder, self.tables)
 
 
 class CutMethod(NamedTuple):
@@ -244,9 +255,9 @@ def partition_inputs(
         return replace(cut_graph, parts=add_topology(program, cut_graph.parts, None, seed))
     test = None if inputs.test is None else _drop_unread_columns(program, inputs.test)
     if inputs.loaded:
-        return PartitionedGraph.from_loaders(
-            inputs.loaded.folder, inputs.train, test, partitioner, held_out
-        )
+        folder = inputs.loaded.folder
+        made = PartitionedGraph.from_loaders(folder, inputs.train, test, partitioner, held_out)
+        return replace(made, tables=tables_in_folder(program, folder))
     train = _drop_unread_columns(program, inputs.train)
     whole = whole_types(program)
     first = first_edge(program)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.arrow import parquet_types, read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import npy_bytes, write_npy
 from tux.base.errors import DataError
@@ -49,7 +49,16 @@ class StoredIds(Ids):
 
     @cached_property
     def values(self) -> np.ndarray:  # type: ignore[override]
-        """The ids (n,), by dense index."""
+        """The ids (n,), by dense index. They stay in memory from then on."""
+        return self.read()
+
+    @property
+    def are_strings(self) -> bool:
+        """True if they are strings, which their file says without being read."""
+        return "string" in parquet_types(self._path).get("id", "")  # type: ignore[attr-defined]
+
+    def read(self) -> np.ndarray:
+        """Read the ids, which do not stay in memory."""
         path: Path = self._path  # type: ignore[attr-defined]
         ids = read_parquet(path, ["id"])["id"]
         if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iuT":
@@ -59,6 +68,11 @@ class StoredIds(Ids):
 
     def __len__(self) -> int:
         return self._count  # type: ignore[attr-defined, no-any-return]
+
+
+def ids_file(folder: Path, kind: str) -> Path:
+    """Return the file of the ids of a vertex type, by dense index: a column `id`."""
+    return folder / f"{kind}.ids.parquet"
 
 
 def save(
@@ -123,7 +137,7 @@ def _save_type(
 ) -> TypeEntry:
     """Write the ids of one vertex type; return its entry."""
     first = parts[0].types[name]
-    write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
+    write_parquet(ids_file(folder, name), {"id": first.ids.values})
     return TypeEntry(
         name,
         len(first.ids),
@@ -294,7 +308,7 @@ def _map_type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: in
     )
     return TypePart(
         entry.name,
-        StoredIds(folder / f"{entry.name}.ids.parquet", entry.ids),
+        StoredIds(ids_file(folder, entry.name), entry.ids),
         map_indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
         entry.vertices,
         entry.cut,

@@ -4,12 +4,16 @@ whether an index is inside.
 
 from __future__ import annotations
 
+from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 
 import numpy as np
 
 from tux.arrays.npy import map_npy
 from tux.base.errors import DataError
+
+CHECKED = 1 << 22
+"""Indices that are looked at at a time."""
 
 
 def folder_damage(path: Path, why: str) -> DataError:
@@ -47,9 +51,25 @@ def map_indices(path: Path, below: int, length: int | None = None) -> np.ndarray
         raise folder_damage(
             path, f"{values.dtype} of shape {values.shape} instead of a row of indices"
         )
-    if len(values) and not (values.min() >= 0 and values.max() < below):
-        raise folder_damage(path, f"indices from {values.min()} to {values.max()} of {below:,}")
+    if len(values):
+        low, high = _extremes(values)
+        if low < 0 or high >= below:
+            raise folder_damage(path, f"indices from {low} to {high} of {below:,}")
     return values
+
+
+def _extremes(values: np.ndarray) -> tuple[int, int]:
+    """Return the smallest and the largest entry of a mapped array. The memory that shows its file
+    is given back piece by piece, as a worker needs few entries of arrays of all vertices.
+    """
+    lows, highs = [], []
+    for at in range(0, len(values), CHECKED):
+        piece = values[at : at + CHECKED]
+        lows.append(int(piece.min()))
+        highs.append(int(piece.max()))
+        if isinstance(values.base, mmap):
+            values.base.madvise(MADV_DONTNEED)
+    return min(lows), max(highs)
 
 
 def read_index_lists(stem: Path, below: int, count: int) -> list[np.ndarray]:

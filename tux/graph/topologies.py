@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
+from tux.arrays.npy import map_npy, write_npy
 from tux.base.errors import DataError, ProgramError
+from tux.graph.manifest import change_manifest, read_manifest
 from tux.graph.orders import order_of
 from tux.graph.parts import Part
-from tux.graph.topology import Topology
+from tux.graph.topology import ARRAYS, WEIGHT, Topology
 from tux.program.base_program import BaseProgram
 from tux.program.returns import call_hook
 
 
 def topology_kind(program: BaseProgram) -> str:
-    """Return the topology that a program asks for: "directed", "undirected" or ""; else
-    ProgramError.
+    """Return the topology that a program asks for: "directed", "undirected" or "". ProgramError for
+    something else, and where its edges join two types.
     """
-    return call_hook(program.input, "topology", program)
+    kind = call_hook(program.input, "topology", program)
+    if kind and program.edge.ends[0] != program.edge.ends[1]:
+        raise ProgramError(
+            f"{type(program).__name__} looks at neighbours of one type, but its edges join two",
+            do='let topology return "", or declare both ends of its edges of one type',
+        )
+    return kind
 
 
 def topology_of_parts(program: BaseProgram, parts: Sequence[Part]) -> Topology:
@@ -31,8 +41,8 @@ def topology_of_parts(program: BaseProgram, parts: Sequence[Part]) -> Topology:
         for end in ("src", "dst")
     )
     weights = (
-        np.concatenate([part.fields["weight"] for part in parts])
-        if "weight" in parts[0].fields
+        np.concatenate([part.fields[WEIGHT] for part in parts])
+        if WEIGHT in parts[0].fields
         else None
     )
     n, kind = parts[0].types[name].vertices, topology_kind(program)
@@ -48,12 +58,8 @@ def topology_of(program: BaseProgram, edges: EdgeData, seed: int) -> Topology | 
     kind = topology_kind(program)
     if not kind or not len(edges):
         return None
-    if edges.ends[0] != edges.ends[1]:
-        raise ProgramError(
-            f"{type(program).__name__} looks at neighbours of one type, but its edges join two"
-        )
-    n, weights = len(edges.ids[edges.ends[0]]), edges.fields.get("weight")
-    _check_weights(edges, weights)
+    check_weights(EdgeFacts.of(edges))
+    n, weights = len(edges.ids[edges.ends[0]]), edges.fields.get(WEIGHT)
     position_of = np.empty(n, np.int32)
     position_of[order_of(edges, edges.ends[0], seed)] = np.arange(n, dtype=np.int32)
     topology = Topology.of(
@@ -66,26 +72,42 @@ def topology_of(program: BaseProgram, edges: EdgeData, seed: int) -> Topology | 
     return _add_tables(program, topology)
 
 
-def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
-    """Raise DataError for the first edge whose weight is not above 0, with its ends."""
-    if weights is None or not len(wrong := np.flatnonzero(~(weights > 0))):
+def check_weights(facts: EdgeFacts) -> None:
+    """Raise DataError for the edge of least weight if that is not above 0."""
+    weights = facts.number(WEIGHT)
+    if weights is None or weights.least > 0:
         return
-    at = int(wrong[0])
-    ends = (
-        (end, codes[at : at + 1])
-        for end, codes in zip(edges.ends, (edges.src, edges.dst), strict=True)
-    )
-    source, target = (str(edges.ids[end].decode(code)[0]) for end, code in ends)
+    source, target = facts.ids_of_ends(weights)
     raise DataError(
-        f"the edge from {source} to {target} has the weight {weights[at]:g}",
-        where=f"edge {at + 1:,}, without bad rows",
+        f"the edge from {source} to {target} has the weight {weights.least:g}",
+        where=f"edge {weights.row + 1:,}, without bad rows",
         do="Give weights above 0, or leave such edges out.",
     )
 
 
+def tables_in_folder(program: BaseProgram, folder: Path) -> dict[str, np.ndarray]:
+    """Compute the arrays that the program's input computes from the topology in a folder of parts;
+    none if it asks for no topology.
+    """
+    if not topology_kind(program):
+        return {}
+    arrays = {name: map_npy(folder / f"topology.{name}.npy") for name in ARRAYS}
+    return _extra_tables(program, Topology.from_arrays(arrays))
+
+
+def write_tables(folder: Path, tables: Mapping[str, np.ndarray]) -> None:
+    """Add arrays to the topology in a folder of parts. Raises DiskError."""
+    manifest = read_manifest(folder)
+    for name, table in tables.items():
+        write_npy(folder / f"topology.{name}.npy", table)
+    change_manifest(folder, manifest, topology=[*manifest.topology, *tables])
+
+
 def _add_tables(program: BaseProgram, topology: Topology) -> Topology:
     """Add the arrays that the program's input computes from the topology."""
+    return replace(topology, more=_extra_tables(program, topology))
+
+
+def _extra_tables(program: BaseProgram, topology: Topology) -> dict[str, np.ndarray]:
     tables = call_hook(program.input, "extra_tables", program, topology)
-    return replace(
-        topology, more={name: np.ascontiguousarray(table) for name, table in tables.items()}
-    )
+    return {name: np.ascontiguousarray(table) for name, table in tables.items()}

@@ -13,9 +13,16 @@ from functools import partial
 
 import numpy as np
 
+from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.program.fields import data
-from tux.rows.table import RowTable
+from tux.rows.table import RowTable, freeze
+
+WEIGHT = "weight"
+"""The data field of edges by which neighbours have weights."""
+
+ARRAYS = ("bounds", "ends", "sums")
+"""The arrays of every topology, by name."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +64,8 @@ class Topology:
         keys = src.astype(np.int64) * n + dst
         if not directed:
             keys = np.concatenate([keys, dst.astype(np.int64) * n + src])
-        if weights is None:
-            keys.sort()
-            keys, sums = keys[np.diff(keys, prepend=-1) > 0], np.empty(0)
-        else:
-            both = weights if directed else np.concatenate([weights, weights])
-            order = np.argsort(keys, kind="stable")
-            keys, first = np.unique(keys[order], return_index=True)
-            each = (
-                np.add.reduceat(both[order].astype(np.float64), first)
-                if len(first)
-                else np.empty(0)
-            )
-            sums = _running_sums(each, keys // max(n, 1))
-        bounds = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n)
-        return Topology(bounds, (keys % max(n, 1)).astype(np.int32), sums)
+            weights = None if weights is None else np.concatenate([weights, weights])
+        return Topology(*neighbour_lists(keys, weights, n, range(n)))
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -81,9 +75,7 @@ class Topology:
     @staticmethod
     def from_arrays(arrays: Mapping[str, np.ndarray]) -> Topology:
         """Make the topology whose `arrays` these are."""
-        more = {
-            name: array for name, array in arrays.items() if name not in ("bounds", "ends", "sums")
-        }
+        more = {name: array for name, array in arrays.items() if name not in ARRAYS}
         return Topology(arrays["bounds"], arrays["ends"], arrays["sums"], more)
 
     @property
@@ -99,13 +91,58 @@ def _spec(array: np.ndarray) -> tuple[str | int, ...]:
     return (f"{array.dtype.kind}{array.dtype.itemsize}", *array.shape[1:])
 
 
-def _running_sums(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Add up `values` from the first of each group on. Group by group, so that small sums are not
-    lost in that of all.
+def neighbour_lists(
+    keys: np.ndarray, weights: np.ndarray | None, n: int, vertices: range
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the bounds, ends and sums of the lists of some `vertices` of n, as in a `Topology`:
+    `keys` (m,) int64 are ``source * n + end`` of their edges, in the order of the input, which
+    `weights` (m,) have too. The keys are changed.
     """
-    sums = np.cumsum(values)
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    before = np.repeat(
-        np.concatenate([[0.0], sums])[starts], np.diff(np.append(starts, len(values)))
-    )
-    return sums - before
+    bounds = np.zeros(len(vertices) + 1, np.int64)
+    ends = np.empty(len(keys), np.int32)
+    if weights is None:
+        keys.sort()
+        count, sums = _list_ends(keys, n, vertices.start, bounds, ends), np.empty(0)
+    else:
+        order, sums = np.argsort(keys, kind="stable"), np.empty(len(keys))
+        given = freeze(np.asarray(weights))
+        count = _list_weights(keys, order, given, n, vertices.start, bounds, ends, sums)
+        sums.resize(count, refcheck=False)
+    ends.resize(count, refcheck=False)
+    return np.cumsum(bounds, out=bounds), ends, sums
+
+
+@cached_njit
+def _list_ends(keys, n, first, bounds, ends):  # type: ignore[no-untyped-def]
+    """Write the end of each different one of some ascending keys to `ends`, and how many each
+    source has, from `first` on, to `bounds`, behind its place. Return how many there are.
+    """
+    count, last = 0, np.int64(-1)
+    for key in keys:
+        if key != last:
+            source = key // n
+            bounds[source - first + 1] += 1
+            ends[count] = key - source * n
+            count, last = count + 1, key
+    return count
+
+
+@cached_njit
+def _list_weights(keys, order, weights, n, first, bounds, ends, sums):  # type: ignore[no-untyped-def]
+    """Do as `_list_ends` for keys in their `order`, and write the sums of the weights of a source
+    up to and with each end. Each source begins anew, so that small sums are not lost in that of
+    all.
+    """
+    count, last, before, total = 0, np.int64(-1), np.int64(-1), 0.0
+    for at in order:
+        key = keys[at]
+        if key != last:
+            source = key // n
+            if source != before:
+                before, total = source, 0.0
+            bounds[source - first + 1] += 1
+            ends[count] = key - source * n
+            count, last = count + 1, key
+        total += weights[at]
+        sums[count - 1] = total
+    return count

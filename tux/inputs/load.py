@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.arrays.edge_facts import EdgeFacts
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.text import data_name, plural_noun
+from tux.base.text import data_name, flag_of, plural_noun
 from tux.graph.cut_folder import check_whole, without_edges
+from tux.graph.links import held_share
 from tux.graph.manifest import read_manifest
+from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
     SourceOfTypes,
     check_types_given,
@@ -35,6 +38,7 @@ from tux.inputs.memory import (
 )
 from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
+from tux.inputs.rare import leave_out_rare, rare_rule, refuse_rare
 from tux.inputs.samples import (
     add_program_groups,
     check_hashed,
@@ -57,7 +61,6 @@ from tux.options.python_words import in_python
 from tux.program.base_program import along, other_types
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
-from tux.program.returns import call_hook
 
 Data = Source | EdgeData | MemoryData | Any
 """Names of files for `tux.io.source.input_files`, edges, or other data that `tux.inputs.memory`
@@ -90,8 +93,20 @@ class Inputs:
 
     def digest(self) -> str:
         """Return a digest of the training edges."""
-        folder = self.loaded.folder if self.loaded else self.folder
+        folder = self._folder
         return read_manifest(folder).digest if folder else self.train.digest()
+
+    def facts(self) -> EdgeFacts:
+        """Return the facts about the training edges."""
+        if not self._folder:
+            return EdgeFacts.of(self.train)
+        known = self.loaded.numbers if self.loaded else {}
+        return EdgeFacts.of(self.train, count_edges(self._folder).edges, known)
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder in which the parts are already."""
+        return self.loaded.folder if self.loaded else self.folder
 
 
 def load(
@@ -130,11 +145,7 @@ def load(
             held_out = add_vertex_data(
                 _read_source(_files(test), program, train, reading, warn), train, program
             )
-    if (
-        folder
-        and test is None
-        and call_hook(program.input, "hold_out", program, train)[1] is not None
-    ):
+    if folder and test is None and held_share(program):
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
@@ -170,7 +181,10 @@ def _name_errors(data: Data, role: str) -> Iterator[None]:
 def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Read the edges to train on, all of them in this process."""
     given = data if isinstance(data, dict) else {program.edge_name: data}
-    edges = _read_source(_files(given[program.edge_name]), program, None, reading, warn)
+    rule, source = rare_rule(program, reading), _files(given[program.edge_name])
+    edges = _read_source(source, program, None, reading, warn)
+    name = source if isinstance(source, str) else data_name(given[program.edge_name])
+    edges = leave_out_rare(edges, rule, name)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in other_types(program) if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):
@@ -193,7 +207,7 @@ def _load_train(
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
     """Have loaders make the parts of files, and return the ids; or read all edges here."""
-    if found := shares.file_facts(program, data, has_test=has_test):
+    if found := shares.file_facts(program, data):
         with suppress(MustReadWhole):
             return _load_parts(shares, program, data, found, reading, warn, has_test=has_test)
     return _read_whole(data, program, reading, warn), None
@@ -216,10 +230,15 @@ def _load_parts(
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
     except DataError as error:
-        if isinstance(program.input, Bags) and reading.columns is None:
+        tables = isinstance(program.input, Bags) and not named_bags(reading)
+        if tables and reading.columns is None:
             advise_text(error, found.format)
         raise
+    if isinstance(program.input, Points):
+        return train, loaded
     for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):
+        warn(text)
+    for text in loaded.told:
         warn(text)
     return train, loaded
 
@@ -234,7 +253,7 @@ def _files(data: Data) -> str | EdgeData | MemoryData:
 def _generate_inputs(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
     """Make up data. UsageError for options that are about files."""
     flags = [
-        f"--{name}" for name in ({} if test is None else {"test": test}) | reading.given_options()
+        flag_of(name) for name in ({} if test is None else {"test": test}) | reading.given_options()
     ]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
@@ -340,6 +359,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
+    refuse_rare(program, reading, str(folder))
     others = other_types(program)
     edges = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if groups_file(program):

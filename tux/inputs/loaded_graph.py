@@ -4,7 +4,7 @@ odd in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,60 +13,70 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy
+from tux.base.disk import writing
 from tux.base.text import data_name
 from tux.graph.cut_folder import without_edges
-from tux.graph.store import edges_prefix
+from tux.graph.links import held_out_edges
+from tux.graph.store import StoredIds, edges_prefix
 from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
 from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals
+from tux.inputs.tables_in_shares import points_read
 from tux.inputs.untyped import Sides, check_one_type
 from tux.io.source.input_files import input_files
 from tux.io.source.odd_ids import odd_ids
 from tux.io.source.precision import range_notes
+from tux.parallel_load.algorithm.folder import HELD, SIDES
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.process.loader_process import RowsRead
 from tux.parallel_load.process.loading import LoadedGraph
 from tux.program.base_program import other_types
-from tux.program.input import Samples
+from tux.program.input import Points
 from tux.program.program import Program
 
 
-def totals_of_types(graph: LoadedGraph) -> EdgeTotals:
-    """Return the numbers of edges of each type that loaders have read."""
+def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
+    """Return the numbers of edges of each type that loaders have read, with held-out links; the
+    column `repeats` says how often each edge of the first type is there.
+    """
     counts = count_edges([each.loaded for each in graph.ended])
     totals = {name: EdgeTotals(count, graph.repeated_edges(name)) for name, count in counts.items()}
-    return totals.pop("")._replace(others=totals)
+    first, held = totals.pop(""), graph.held
+    if first.duplicates is not None:
+        first = first._replace(duplicates=first.duplicates + held.repeated)
+    often = graph.total_given(repeats)
+    return first._replace(edges=first.edges + held.edges, others=totals, repeated=often)
 
 
 def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
-    the loaders have read, without an edge. The folder may be removed before the ids are.
+    the loaders have read, without an edge. Ids are read from the folder when they are asked for.
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
-    known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
+    if isinstance(program.input, Points):
+        return points_read(graph, bare)
     odd = {}
-    if not isinstance(program.input, Samples):  # their ids are numbers of rows, and of columns
-        own = {name: _ids_of_first(folder, bare, known[name], name) for name in bare.ends}
+    if graph.rows_read().rows is None:  # else ids are numbers of rows, and of columns or words
+        words = [name for name in dict.fromkeys(bare.ends) if _are_strings(bare.ids[name])]
+        own = {name: _ids_of_first(folder, bare, name) for name in words}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
+    counts[""] += graph.held.edges
     read = {
-        name: _rows_read(each, known, graph.rows_read(name), counts[name], odd.get(name, ()))
+        name: _rows_read(each, graph.rows_read(name), counts[name], odd.get(name, ()))
         for name, each in bare.by_type.items()
     }
     return replace(read.pop(""), others=read)
 
 
-def _rows_read(
-    each: EdgeData, ids: Mapping[str, Ids], read: RowsRead, rows: int, odd: Sequence[str]
-) -> EdgeData:
+def _rows_read(each: EdgeData, read: RowsRead, rows: int, odd: Sequence[str]) -> EdgeData:
     """Return edges of a type, which are not here, with the facts about their `rows`, and with the
     sentences about `odd` ids.
     """
     return replace(
         each,
-        ids=ids,
         columns=read.names,
         rows=rows if read.rows is None else read.rows,
         skipped=read.skipped,
@@ -75,12 +85,18 @@ def _rows_read(
     )
 
 
-def _ids_of_first(folder: Path, bare: EdgeData, ids: Ids, kind: str) -> Ids:
-    """Return the `ids` of a vertex type that occur in edges of the first type: they come before all
+def _are_strings(ids: Ids) -> bool:
+    """Return whether the ids of a folder are strings: others are never odd."""
+    return isinstance(ids, StoredIds) and ids.are_strings
+
+
+def _ids_of_first(folder: Path, bare: EdgeData, kind: str) -> Ids:
+    """Return the ids of a vertex type that occur in edges of the first type: they come before all
     others.
     """
-    there = vertices_at_ends(folder, bare, kind, "")
-    return Ids(ids.values[: np.count_nonzero(there)])
+    there, ids = vertices_at_ends(folder, bare, kind, ""), bare.ids[kind]
+    values = ids.read() if isinstance(ids, StoredIds) else ids.values
+    return Ids(values[: np.count_nonzero(there)])
 
 
 def vertices_at_ends(
@@ -91,11 +107,29 @@ def vertices_at_ends(
     """
     order = map_npy(folder / f"{kind}.order.npy")
     there = np.zeros(len(bare.ids[kind]), np.bool_)
+    before = folder / f"{SIDES}.npy"
+    if not edges and kind in bare.ends and before.exists():  # degrees count the edges that are left
+        known = map_npy(before)
+        there[: len(known)] = (known & sum(1 << side for side in sides or (0, 1))) > 0
+        return there
     for side in sides or (0, 1):
         if bare.by_type[edges].ends[side] == kind:
             degrees = map_npy(folder / f"{edges_prefix(edges)}degrees.{side}.npy")
             there[order[degrees > 0]] = True
     return there
+
+
+def take_held_out(folder: Path, bare: EdgeData) -> EdgeData | None:
+    """Return the links that loaders have held out, and remove them from the folder of parts; None
+    if they have held out none.
+    """
+    if not (folder / f"{SIDES}.npy").exists():
+        return None
+    src, dst, _ = (np.array(map_npy(folder / f"{name}.npy")) for name in HELD)
+    with writing(folder):
+        for name in HELD:
+            (folder / f"{name}.npy").unlink()
+    return held_out_edges(bare, src, dst)
 
 
 def count_sides(folder: Path, bare: EdgeData) -> list[int]:

@@ -13,14 +13,18 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
+from tux.inputs.bags_in_shares import reason_of_bags, reason_of_rare
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.samples import groups_file
+from tux.inputs.tables_in_shares import FoundTables
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.format import BAGS
 from tux.io.source.input_files import Source, input_files, list_files
+from tux.io.vertices.arrays import table_format
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
-from tux.program.input import Input, Points, Samples
+from tux.program.input import Points, Samples
 from tux.program.program import Program
 
 SMALL = 32 << 20
@@ -30,10 +34,6 @@ UNCOUNTED = ("pds",)
 """Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
 repeat others.
 """
-
-
-BY_CLASSES = (Input.specialise, Samples.specialise)
-"""The methods that look at no edges, but perhaps at the names of the classes."""
 
 
 class LoadRequest(NamedTuple):
@@ -46,7 +46,6 @@ class LoadRequest(NamedTuple):
     reading: Reading
     workers: int
     partitioner: str
-    has_test: bool = False
     recut: bool = False
     dealt: bool = False
 
@@ -54,13 +53,15 @@ class LoadRequest(NamedTuple):
 class FileFacts(NamedTuple):
     """The facts about a run's files before they are read: their format, None where they can be read
     only once, the bytes that they have on their disk, and whose `share` of all rows they are, if
-    they are one. `others`: the facts about the files of other edge types, by name.
+    they are one. `others`: the facts about the files of other edge types, by name; `tables`: about
+    tables of vertices.
     """
 
     format: Format | None
     size: int
     share: MachineShare | None = None
     others: Mapping[str, FileFacts] = MappingProxyType({})
+    tables: FoundTables = FoundTables()
 
     @property
     def by_type(self) -> dict[str, FileFacts]:
@@ -80,27 +81,33 @@ def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     return (
         _reason_of_run(asked)
         or _reason_of_program(asked)
-        or (_reason_of_files(asked.program, found) if found else "")
+        or (_reason_of_files(asked, found) if found else "")
     )
 
 
-def read_file_facts(data: Source) -> FileFacts:
-    """Return the facts about files before they are read. Raises the errors of
+def read_file_facts(
+    data: Source, format: Format | None = None, *, points: bool = False
+) -> FileFacts:
+    """Return the facts about files before they are read; `format`: theirs, if the user has named
+    it; `points`: they are a table of them. Raises the errors of
     `tux.io.source.input_files.input_files`, and `DataError` for files that cannot be opened.
     """
     files = list_files(data)
+    if points and len(files) > 1:
+        return FileFacts(None, 0)  # it is refused
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
             return FileFacts(None, 0)
-    return FileFacts(
-        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
-    )
+    format = format or (table_format if points else detect_format)(input_files(data))
+    return FileFacts(format, sum(file.size for file in files), share_of(data))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:
     """Return the partitioner of a run: the one that "auto" stands for, if that is known without
-    edges.
+    edges; any for points, which have none.
     """
+    if isinstance(program.input, Points) and partitioner == "auto":
+        return "random"
     sides = two_sides([edge.ends for edge in program.edge_types.values()])
     return "aweto" if partitioner == "auto" and (program.edge.whole or sides) else partitioner
 
@@ -112,32 +119,24 @@ def _reason_of_run(asked: LoadRequest) -> str:
     if asked.recut:
         return "a checkpoint becomes one of other workers by all edges"
     of_samples = isinstance(asked.program.input, Samples)
-    if reading.vocab or reading.stop or (reading.form and not of_samples):
-        return "documents are read whole"
+    if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
+        return why
     if of_samples and reading.form == "npz":
         return "a matrix is read whole"
     if of_samples and reading.labels is not None:
         return "labels of another file are those of all rows"
-    if reading.vertices:
-        return "tables of vertices are joined with all edges"
+    points = isinstance(asked.program.input, Points)
+    if asked.dealt and (points or reading.vertices):
+        return "tables of vertices are read by all machines"
+    if points and (named := reading.given_options()):
+        return f"points know no --{next(iter(named))}"  # it is refused
     return ""
 
 
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
-    given = type(program.input)
-    if isinstance(program.input, Points):
-        return f"{given.__name__} are read whole"
     if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
         return why
-    looks = {
-        "specialise": given.specialise not in BY_CLASSES,
-        "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
-        "topology": given.topology is not Input.topology,
-    }
-    for method, overridden in looks.items():
-        if overridden:
-            return f"{given.__name__}.{method} may look at all edges"
     if named := MethodOfType.parse(asked.partitioner).edges:
         return f"edges are placed beside all those of {named}"
     name = known_partitioner(program, asked.partitioner)
@@ -156,17 +155,26 @@ def _reason_of_samples(program: Program) -> str:
     return "samples beside other edges are read whole" if len(program.edge_types) > 1 else ""
 
 
-def _reason_of_files(program: Program, found: FileFacts) -> str:
+def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
+    program = asked.program
     readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
     if isinstance(program.input, Samples):
         readable += (Format.SVM, Format.LDA_C)
+    elif not found.others:
+        readable += tuple(BAGS)
     for each in found.by_type.values():
         if each.format is None:
             return "they can be read only once"
-        if each.format not in readable:
+        if each.format not in readable and not isinstance(program.input, Points):
             return f"a {each.format.value} file is read whole"
+    if why := reason_of_rare(program, asked.reading, found.format):
+        return why
+    if found.tables.why:
+        return found.tables.why
+    if found.share and found.tables.inputs:
+        return "tables of vertices are read by all machines"
     if found.others and any(each.share for each in found.by_type.values()):
         return "machines have rows of their own of one edge type alone"
-    size = sum(each.size for each in found.by_type.values())
+    size = sum(each.size for each in found.by_type.values()) + found.tables.size
     # whether rows are few was decided before they were dealt out
     return "they are small" if size < SMALL and not found.share else ""

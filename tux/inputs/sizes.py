@@ -23,12 +23,14 @@ COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and ab
 
 class EdgeTotals(NamedTuple):
     """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
-    is known; `others`: the same of each other type.
+    is known; `others`: the same of each other type. `repeated`: how many there are where a column
+    says how often each is there, if that is known.
     """
 
     edges: int
     duplicates: int | None = None
     others: Mapping[str, EdgeTotals] = MappingProxyType({})
+    repeated: int | None = None
 
 
 def count_edges(folder: Path) -> EdgeTotals:
@@ -55,6 +57,8 @@ def sizes_of(
         "edges": edges,
         **(_sum_repeats(train, repeats) if stored is None else {}),
     }
+    if stored is not None and stored.repeated is not None:
+        sizes["repeated"] = stored.repeated
     if edges <= COUNTED and (stored is None or stored.duplicates is not None):
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
     if train.others:

@@ -98,10 +98,7 @@ def join_table(
     """
     name, known = data_name(table.name), edges.ids[kind]
     if table.skipped:
-        warn(
-            f"{plural(table.skipped, 'bad row')} of {name} skipped; the first is "
-            f"{table.first_skipped}"
-        )
+        warn(skipped_note(table.skipped, name, table.first_skipped))
     ids, (codes,) = Ids.over([table.ids], known)
     if len(known) and not (codes < len(known)).any():
         raise DataError(
@@ -119,7 +116,7 @@ def join_table(
             do="Leave them out of the table.",
         )
     if alone and len(known):
-        warn(f"{plural(alone, kind)} of {name} without edges")
+        warn(alone_note(alone, kind, name))
     lacking = np.ones(len(ids), np.bool_)
     lacking[codes] = False
     fields = {}
@@ -137,6 +134,16 @@ def join_table(
         if table.categories
         else edges.categories,
     )
+
+
+def skipped_note(count: int, name: str, first: str) -> str:
+    """Return the sentence about so many bad rows of a table; `first`: why the first one is bad."""
+    return f"{plural(count, 'bad row')} of {name} skipped; the first is {first}"
+
+
+def alone_note(count: int, kind: str, name: str) -> str:
+    """Return the sentence about so many vertices that only a table has."""
+    return f"{plural(count, kind)} of {name} without edges"
 
 
 def missing_row_error(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:

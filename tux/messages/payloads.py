@@ -35,11 +35,11 @@ that the message is about, each at most once (`tux.messages.encoding.unpack`).
 
 Some checks need what the receiver remembers, so the receiver makes them: a contribution comes once
 (`PendingContributions.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the
-model comes once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what
-was pulled (`PullServer`), a piece is waited for, and its file has no more bytes than was told
-(`tux.cluster.checkpoint.pieces`); that a piece between loaders comes next, and its message has as
-many bytes as was told (`tux.parallel_load.algorithm.transfer`). `tux.cluster.transport.control` has
-`unpack`, and `tux.messages.piece` has `Piece`.
+model was asked for and comes once (`ModelAnswer`), rows that are pulled exist and come once, and
+changes fit what was pulled (`PullServer`), a piece is waited for, and its file has no more bytes
+than was told (`tux.cluster.checkpoint.pieces`); that a piece between loaders comes next, and its
+message has as many bytes as was told (`tux.parallel_load.algorithm.transfer`).
+`tux.cluster.transport.control` has `unpack`, and `tux.messages.piece` has `Piece`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,6 @@ class ModelRows(NamedTuple):
         with checking(message):
             number, last = message.sync_id, len(tables) - 1
             demand(number <= last, f"the model has no table {number}")
-            demand(message.clock == (number == last), "only the context's part is the last one")
             table, rest = tables[number], message.arrays
             if number == last:
                 ids = np.zeros(1, np.int64)

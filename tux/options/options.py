@@ -13,6 +13,7 @@ from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import plural_noun
+from tux.clock.clock import MOST_SLACK
 from tux.io.source.input_files import absolute_source
 from tux.options.partitioners import check_named_type, check_partitioner
 from tux.options.reading import File as File
@@ -25,6 +26,7 @@ from tux.options.rules import (
     SECONDS,
     SWITCH,
     choice_rule,
+    endless_rule,
     integer_rule,
     is_list_of_texts,
     object_rule,
@@ -44,15 +46,15 @@ if TYPE_CHECKING:
 MEMORY = "memory"
 """The word in a run's record for a table of vertices that was given in memory."""
 
+FORMER = {"every": "eval_every"}
+"""Names of options in the records of older versions."""
+
 RESTARTS = 3
 """Times that lost workers are started again between two checkpoints, by default."""
 
 LOGS = ("mlflow", "tensorboard")
 """The sinks that the curves of a run may go to besides its folder: see `tux.monitor.sinks.sinks`.
 """
-
-MOST_SLACK = 10_000
-"""The largest slack, in clocks; a mirror counts its unanswered messages in 16 bits."""
 
 MOST_THREADS = 1024
 """The most threads of a worker."""
@@ -84,17 +86,17 @@ class RunOptions(Reading):
 
     `out`: a new folder for the results; None: nothing is kept. `epochs`: at most so many; None: as
     many as the program says; 0: the model is the initial state, after the set-up stages. Every
-    `every`-th epoch is evaluated; with `patience` the run stops after so many evaluations without a
-    better monitored metric. With `check`, an index out of bounds and NaN that replaces a number, in
-    any vertex function, end the run; without `jit`, vertex functions run as plain Python. With
-    `profile`, the work of each stage is measured (`tux.engine.profile`).
+    `eval_every`-th epoch is evaluated; with `patience` the run stops after so many evaluations
+    without a better monitored metric. With `check`, an index out of bounds and NaN that replaces a
+    number, in any vertex function, end the run; without `jit`, vertex functions run as plain
+    Python. With `profile`, the work of each stage is measured (`tux.engine.profile`).
 
     `workers` on this machine, None: 1, or as many as a partitioned folder has parts. Each computes
     with `threads`, None: the machine's cores divided by its workers; results do not depend on them.
     With `racing`, stages that the program lets race run on all threads in no order, and their
-    results differ from run to run. `partitioner`,
-    None: bicut, cuts the edges into one process each, which may be `slack` clocks apart; no wait
-    takes longer than `deadline` seconds. `place`: which of several machines this is.
+    results differ from run to run. `partitioner`, None: bicut, cuts the edges into one process
+    each, which may be `slack` clocks apart ("inf": any number); no wait takes longer than
+    `deadline` seconds. `place`: which of several machines this is.
 
     With `checkpoint_every`, epochs ("5") or seconds ("30s"), the run's state is kept below `out`,
     so that the run can go on after a fault (`tux.runs.session.resume`); the newest `keep` stay,
@@ -127,9 +129,10 @@ class RunOptions(Reading):
         resumed="at most so many in all [default: as begun]",
         of_job=True,
     )
-    every: int = option(
+    eval_every: int = option(
         integer_rule(1),
-        "judge the model after every N-th epoch, and the last [default 1]",
+        "judge the model after every N-th epoch, and the last; with --slack, workers do not wait "
+        "for each other after the others [default 1]",
         shown=evaluates,
         of_job=True,
         default=1,
@@ -174,9 +177,10 @@ class RunOptions(Reading):
         of_job=True,
         default=False,
     )
-    slack: int = worker_option(
-        integer_rule(0, MOST_SLACK),
-        "mini-batches that workers may be apart; 0: in step [default 0]",
+    slack: int | str = worker_option(
+        endless_rule(0, MOST_SLACK),
+        "mini-batches that workers may be apart; 0: in step; inf: they do not wait for each other, "
+        "so values may be of any age [default 0]",
         of_job=True,
         default=0,
     )

@@ -18,6 +18,7 @@ from tux.options.rules import (
     TABLES,
     ProgramFact,
     choice_rule,
+    integer_rule,
     option,
     options_by_name,
     text_rule,
@@ -43,6 +44,13 @@ def forms_of(program: type[Program]) -> Sequence[str]:
 def _form_help(program: type[Program]) -> str:
     line = f"; text: a {program.edge.ends[0]} a line" if reads(Bags)(program) else ""
     return f"form of DATA{line} [default: found by its name and first lines]"
+
+
+def _min_count_help(program: type[Program]) -> str:
+    row, column = map(plural_noun, program.edge.ends)
+    if reads(Samples)(program):
+        return f"leave out {column} that fewer than N {row} have"
+    return f"leave out {column} that occur fewer than N times in all {row}"
 
 
 def _labels_help(program: type[Program]) -> str:
@@ -113,6 +121,11 @@ class Reading:
         FILE,
         lambda program: f"{plural_noun(program.edge.ends[1])} to leave out of a text",
         exists=reads(Bags),
+    )
+    min_count: int | None = data_option(
+        integer_rule(1),
+        _min_count_help,
+        exists=reads(Samples, Bags),
     )
     columns: str | None = data_option(
         text_rule("A,B,.."),

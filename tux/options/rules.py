@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.arrays import stores
 from tux.checkpoint.schedule import CheckpointInterval
+from tux.clock.clock import ENDLESS
 from tux.program.program import Program
 
 FlagKind = Mapping[str, Any]
@@ -113,6 +114,20 @@ def integer_rule(low: int | None = None, high: int | None = None, metavar: str =
 
     form = " ".join(["a whole number", " and ".join(bounds)]).strip()
     return OptionRule(form, read, number(low, high, metavar))
+
+
+def endless_rule(low: int, high: int) -> OptionRule:
+    """Allow whole numbers, both bounds included, and "inf", also as a float: no bound."""
+    numbers = integer_rule(low, high)
+
+    def read(value: Any) -> int | str | None:
+        endless = value == ENDLESS or isinstance(value, float | np.floating) and value == math.inf
+        return ENDLESS if endless else numbers.read(value)
+
+    def parse(text: str) -> int | str:
+        return ENDLESS if text == ENDLESS else numbers.argument["type"](text)
+
+    return OptionRule(f"{numbers.form}, or inf", read, {"type": parse, "metavar": "N"})
 
 
 def choice_rule(*values: str) -> OptionRule:

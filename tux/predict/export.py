@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from tux.arrays.arrow import STRING, read_parquet
+from tux.arrays.arrow import STRING, parquet_names, read_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import check_folder, replacing
@@ -25,7 +26,8 @@ from tux.program.program import Program
 from tux.program.report import GANTT, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.run_folder.folder import drop_nonfinite, read_run
-from tux.run_folder.model_files import model_file, read_ids
+from tux.run_folder.model_columns import LazyColumns
+from tux.run_folder.model_files import check_model, model_file, read_type_ids
 
 ENDINGS = (".npz", ".json")
 WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}
@@ -132,14 +134,23 @@ def _arrays(program: Program, model: Model) -> dict[str, Any]:
 
 
 def _model(folder: str | os.PathLike[str], program: Program) -> Model:
-    """Read the model in a run's folder, without the training edges."""
-    ids = {name: each.values for name, each in read_ids(folder, program).items()}
+    """Read the model in a run's folder, without the training edges: each column when a format asks
+    for it.
+    """
+    check_model(folder)
+    has_context = any(field.in_model for field in program.context.fields.values())
     fields = {}
-    for name in [*program.vertices, "tau"]:
-        there = name != "tau" or any(field.in_model for field in program.context.fields.values())
-        columns = read_parquet(model_file(folder, name)) if there else {}
-        fields[name] = {field: column for field, column in columns.items() if field != "id"}
-    return Model(fields, ids, categories=read_run(folder).categories)
+    for name in [*program.vertices, *(["tau"] if has_context else [])]:
+        path = model_file(folder, name)
+        names = [field for field in parquet_names(path) if field != "id"]
+        fields[name] = LazyColumns(names, partial(_read_column, path))
+    ids = LazyColumns(program.vertices, lambda name: read_type_ids(folder, name).values)
+    return Model({"tau": {}, **fields}, ids, categories=read_run(folder).categories)
+
+
+def _read_column(path: Path, name: str) -> Any:
+    """Read one column of a file of the model."""
+    return read_parquet(path, [name])[name]
 
 
 def exporter(

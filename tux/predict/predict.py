@@ -318,6 +318,11 @@ def predict_rows(
             do=f"tux predict {model.name} --pairs FILE",
         )
     reading, data = reading or Reading(), wrap_data(program, data)
+    if reading.min_count is not None:
+        raise UsageError(
+            f"min_count is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
+            do="leave it out: those that the model does not know are left out anyway",
+        )
     if isinstance(program.input, Points):
         return _predict_points(model, data, reading, warn)
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]

@@ -7,21 +7,21 @@ names.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
-from tux.arrays.arrow import read_parquet
-from tux.arrays.given import to_given_type
+from tux.arrays.arrow import ParquetRows, read_parquet
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name, plural
 from tux.inputs.pairs import read_pairs, trained_columns
 from tux.io.source.input_files import Source
 from tux.io.vertices.ids import read_ids as read_vertex_ids
-from tux.predict.factors import Factors, factors_of
+from tux.predict.factors import factors_of
 from tux.predict.predict import reopen_program
-from tux.predict.topk import Excluded, group_by_query
+from tux.predict.topk import Excluded, group_by_query, select_queries
 from tux.program.product import Product, product_of
 from tux.program.program import Program, score_of
 from tux.run_folder.folder import RunRecord, read_run
@@ -50,7 +50,8 @@ def top(
     file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
     named if need be. Yields pieces of columns of equal length: the users' ids, under the name of
     their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
-    name. All files are read before the first piece.
+    name. The items' factors stay in memory; those of users do if `users` are named, and are else
+    read piece by piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
     DataError for files that cannot be read, and if none of the users is known; `warn` names some
@@ -61,44 +62,65 @@ def top(
     run = read_run(folder)
     program = reopen_program(run, folder, warn)
     product = product_of(program)
-    ids = read_ids(folder, program)
-    first, second = (ids[kind] for kind in product.kinds)
-    factors = _factors(folder, program, product)
-    rows = np.arange(len(first)) if users is None else _user_rows(users, run, program, first, warn)
+    queries, others = _open_factors(folder, product)
+    first = product.kinds[0]
+    factors_of(program, {first: queries.read(0, 0), **others})  # before long work
+    ids = {} if users is None and exclude is None else read_ids(folder, program)
+    rows = None if users is None else _user_rows(users, run, program, ids[first], warn)
     seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
-    user, item = program.edge.roles
-    score = score_of(program).name
-
-    def restore_types(end: int, found: np.ndarray) -> np.ndarray:
-        return to_given_type(found, run.id_types.get(product.kinds[end], ""))
+    size = len(queries) if rows is None else len(rows)
+    read = queries.read if rows is None else partial(_cut_columns, queries.take(rows))
 
     def pieces() -> Iterator[Columns]:
-        for at in range(0, len(rows), PIECE):
-            piece = rows[at : at + PIECE]
+        for at in range(0, size, PIECE):
+            end = min(at + PIECE, size)
+            numbers = np.arange(at, end) if rows is None else rows[at:end]
+            excluded = None if seen is None else select_queries(seen, numbers)
 
-            def report_share(share: float, at: int = at, size: int = len(piece)) -> None:
-                progress((at + share * size) / len(rows))
+            def report_share(share: float, at: int = at, end: int = end) -> None:
+                progress((at + share * (end - at)) / size)
 
-            places, scores = factors.best(piece, count, seen, report_share)
-            there = places >= 0
-            of, rank = np.nonzero(there)
-            yield {
-                user: restore_types(0, first.decode(piece[of])),
-                "rank": (rank + 1).astype(np.int32),
-                item: restore_types(1, second.decode(places[there])),
-                score: scores[there],
-            }
+            fields = {first: read(at, end), **others}
+            yield _best_items(program, fields, count, excluded, report_share)
 
     return pieces()
 
 
-def _factors(folder: str | os.PathLike[str], program: Program, product: Product) -> Factors:
-    """Read the factors of the model in a run's folder."""
-    fields = {
-        kind: read_parquet(model_file(folder, kind), names)
-        for kind, names in product.columns.items()
-    }
-    return factors_of(program, fields)
+def _best_items(
+    program: Program,
+    fields: Mapping[str, Columns],
+    count: int,
+    excluded: Excluded | None,
+    progress: Callable[[float], None],
+) -> Columns:
+    """Find the best items for each of the users in `fields`, which has ids and factors by type."""
+    users, items = (fields[kind]["id"] for kind in program.edge.ends)
+    every = np.arange(len(users))
+    places, scores = factors_of(program, fields).best(every, count, excluded, progress)
+    there = places >= 0
+    of, rank = np.nonzero(there)
+    (user, item), score = program.edge.roles, score_of(program).name
+    ranks = (rank + 1).astype(np.int32)
+    return {user: users[of], "rank": ranks, item: items[places[there]], score: scores[there]}
+
+
+def _cut_columns(columns: Columns, first: int, end: int) -> Columns:
+    """Take a range of the rows of columns."""
+    return {name: column[first:end] for name, column in columns.items()}
+
+
+def _open_factors(
+    folder: str | os.PathLike[str], product: Product
+) -> tuple[ParquetRows, dict[str, Columns]]:
+    """Open the ids and factors of users in a run's folder, of which ranges are read; return them,
+    and those of items, which stay in memory, with the context's term.
+    """
+    first, second = product.kinds
+    wanted = product.columns
+    others = {second: read_parquet(model_file(folder, second), ["id", *wanted[second]])}
+    if "tau" in wanted:
+        others["tau"] = read_parquet(model_file(folder, "tau"), wanted["tau"])
+    return ParquetRows(model_file(folder, first), ["id", *wanted[first]]), others
 
 
 def _user_rows(

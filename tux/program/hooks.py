@@ -23,8 +23,8 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "Input": {
         "topology": ("program",),
         "extra_tables": ("program", "topology"),
-        "hold_out": ("program", "edges"),
-        "specialise": ("program", "edges"),
+        "hold_out": ("program",),
+        "specialise": ("program", "facts"),
     },
     "Samples": {"numeric": ("program",), "multiclass": ("program",)},
     "Report": {

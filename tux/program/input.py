@@ -16,7 +16,7 @@ from tux.program.hooks import AnyProgram, check_hooks
 from tux.program.types import Edge
 
 if TYPE_CHECKING:
-    from tux.arrays.edges import EdgeData
+    from tux.arrays.edge_facts import EdgeFacts
     from tux.graph.topology import Topology
 
 
@@ -65,15 +65,17 @@ class Input:
         """
         return {}
 
-    def hold_out(self, program: AnyProgram, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
-        """Split the edges into those to train on and those to judge by, where no file of the latter
-        is named.
-        """
-        return edges, None
+    def hold_out(self, program: AnyProgram) -> float:
+        """Return the share of the joined pairs of vertices, of one type, whose edges are held out
+        to judge by, where no file of such edges is named: from 0 to below 1.
 
-    def specialise(self, program: AnyProgram, edges: EdgeData) -> AnyProgram:
-        """Return the program to run in place of this one on these edges, which a partitioned folder
-        does not show: itself, unless overridden.
+        Pairs are drawn at random; every vertex keeps an edge.
+        """
+        return 0.0
+
+    def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
+        """Return the program to run in place of this one on edges of which these `facts` are known:
+        itself, unless overridden.
 
         It may be another program of the same edge type, or have other parameters: the run's record
         names it, workers run it and `tux predict` opens it.
@@ -166,16 +168,16 @@ class Samples(Input):
         """
         return False
 
-    def specialise(self, program: AnyProgram, edges: EdgeData) -> AnyProgram:
+    def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
         """Return the program with the names of the classes as parameters, so that the model knows
         them.
         """
-        if not edges.classes:
+        if not facts.classes:
             return program
         if self.multiclass(program):
-            named = {self.every: join_class_names(edges.classes)} if self.every else {}
+            named = {self.every: join_class_names(facts.classes)} if self.every else {}
         else:
-            named = dict(zip(self.classes or (), edges.classes, strict=bool(self.classes)))
+            named = dict(zip(self.classes or (), facts.classes, strict=bool(self.classes)))
         return type(program)(**program.parameters | named)
 
 

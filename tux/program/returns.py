@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.hooks import check_parameters
@@ -83,16 +82,9 @@ def _is_numbers(table: Any) -> bool:
 
 
 def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
-    if not isinstance(returned, tuple):
+    if isinstance(returned, bool) or not isinstance(returned, int | float | np.number):
         return describe_value(returned)
-    if len(returned) != 2:
-        return f"{len(returned)} of them"
-    train, held_out = returned
-    if not isinstance(train, EdgeData):
-        return f"{describe_value(train)} first"
-    if not isinstance(held_out, EdgeData | None):
-        return f"{describe_value(held_out)} second"
-    return ""
+    return "" if 0 <= returned < 1 else f"{returned:g}"
 
 
 def _truth(returned: Any, arguments: tuple[Any, ...]) -> str:
@@ -105,6 +97,8 @@ def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
     one, other = returned.edge, arguments[0].edge
     if one.ends != other.ends or one.columns != other.columns:
         return f"a {type(returned).__name__}, whose edge type differs"
+    if returned.input.topology(returned) != arguments[0].input.topology(arguments[0]):
+        return f"a {type(returned).__name__}, whose topology differs"
     return ""
 
 
@@ -179,14 +173,14 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     ),
     "hold_out": (
         _hold_out,
-        "two of tux.arrays.edges.EdgeData, of which the second may be None",
-        "return the edges to train on, and the held-out edges or None",
+        "a share of the edges, from 0 to below 1",
+        "e.g. return 0.1; return 0 to hold out none",
     ),
     "numeric": (_truth, "a truth value", 'e.g. return program.loss == "squared"'),
     "multiclass": (_truth, "a truth value", 'e.g. return program.loss == "softmax"'),
     "specialise": (
         _specialise,
-        "a program of the same edge type",
+        "a program of the same edge type and topology",
         "return the program, or an instance of another one with the same edge type",
     ),
     "tables": (_tables, *_TABLES),

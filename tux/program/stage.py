@@ -121,6 +121,10 @@ class Stage(ABC):
             with stage.locate_errors():
                 stage.check_replicas(program, role)
 
+    def may_set(self, program: BaseProgram, metric: str) -> bool:
+        """Return whether the stage may set a metric of the context."""
+        return any(stage.may_set(program, metric) for stage in self.inside)
+
     def totals_after(
         self, program: BaseProgram, before: dict[str, TotalAddition], role: str = ""
     ) -> dict[str, TotalAddition]:

@@ -119,9 +119,9 @@ class RowTable:
         """
         if name == "tau":
             return _context(declared)
-        bounds = np.concatenate(
-            [[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)]
-        )
+        bounds = np.zeros(n + 1, np.int64)  # which takes no memory until it is written
+        if entries is not None:
+            np.cumsum(entries, out=bounds[1:])
         shapes = {
             f: (int(bounds[-1]),) if d.is_ragged else (n, *d.lengths) for f, d in declared.items()
         }
@@ -206,6 +206,12 @@ class RowTable:
             if d.kind == "delta" and (only is None or f in only):
                 self.arrays[f][rows] = d.identity
 
+    def forget_reported(self) -> None:
+        """Set the metrics to NaN."""
+        for f, d in self.declared.items():
+            if d.reported:
+                self.arrays[f][...] = np.nan
+
     def combine_rows(self, name: str, own: np.ndarray, rows: Any, given: np.ndarray) -> None:
         """Combine the values of `rows`, each of them once, of the delta `name` with those `given`
         (r, *shape). `own`: the array in which it travels.
@@ -263,16 +269,17 @@ def freeze(array: np.ndarray) -> np.ndarray:
 PIECE = 1 << 20  # entries of a piece: see `pieces`
 
 
-def pieces(table: RowTable, rows: int) -> list[tuple[int, int]]:
-    """Cut the first rows of a table into ranges, each with lists of PIECE entries and as many
-    entries of the model's other fields, or one row: no message is to be too large.
+def pieces(table: RowTable, rows: np.ndarray) -> list[tuple[int, int]]:
+    """Cut some rows of a table (r,) into ranges of 0 .. r, each with lists of PIECE entries and as
+    many entries of the model's other fields, or one row: no message is to be too large.
     """
-    bounds = table.bounds[: rows + 1]
+    entries = np.cumsum(table.bounds[rows + 1] - table.bounds[rows])
+    bounds = np.concatenate([[0], entries])
     lists = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
     plain = [f for f in in_model(table) if not table.declared[f].is_ragged]
     numbers = sum(math.prod(table.declared[f].lengths) for f in plain)
-    others = np.arange(0, max(rows, 1), max(PIECE // max(numbers, 1), 1))
-    cuts = np.unique(np.concatenate([lists, others])).tolist() + [rows]
+    others = np.arange(0, max(len(rows), 1), max(PIECE // max(numbers, 1), 1))
+    cuts = np.unique(np.concatenate([lists, others])).tolist() + [len(rows)]
     return list(pairwise(cuts))
 
 

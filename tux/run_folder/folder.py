@@ -23,11 +23,12 @@ from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.text import nearest_word
+from tux.engine.model import RunModel
 from tux.engine.worker import Worker
 from tux.program.report import Tables
 from tux.run_folder.journal import FILE as JOURNAL
 from tux.run_folder.journal import Journal
-from tux.run_folder.model_columns import columns_of, vertex_columns
+from tux.run_folder.model_columns import NO_TYPES, column_pieces, vertex_columns
 from tux.run_folder.model_files import (
     Stored,
     model_reader,
@@ -212,7 +213,7 @@ class RunFolder:
             if not size:
                 sync(self.path)  # its name
 
-    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
+    def write_model(self, model: RunModel, id_types: Mapping[str, str] = NO_TYPES) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
         then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
 
@@ -225,7 +226,7 @@ class RunFolder:
         unseal(self.path)
         shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
         with new_folder(self.path / "model") as part:
-            write_columns(part, columns_of(worker, id_types))
+            write_columns(part, column_pieces(model, id_types))
 
     def write_tables(self, tables: Tables) -> None:
         """Write each of the report's tables into `model/`. Raises DiskError."""

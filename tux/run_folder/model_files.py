@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, read_parquet, write_parquet
+from tux.arrays.arrow import STRING, parquet_writer, read_parquet
 from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
+from tux.arrays.ragged import Lists
 from tux.base.checksums import read_sealed
 from tux.base.disk import replacing
 from tux.base.errors import DataError
@@ -22,18 +25,41 @@ from tux.program.report import Tables
 OF_EDGES = ".edges"
 """The end of the name of a file of edges with results, behind the name of their type."""
 
+GROUP_BYTES, GROUP_ROWS = 1 << 24, 1 << 20
+"""The most bytes of fields, and the most rows, of a row group of a model's file."""
+
+LIST_BYTES = 1 << 10
+"""The bytes that a list counts in a row group, however long it is."""
+
 Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
 """Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 
-def write_columns(model: Path, types: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
-    one for each type of edges with results, and one for the context, "tau", if it has any. Raises
-    DiskError.
+def group_ranges(rows: int, columns: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Cut so many rows into the ranges that are row groups of a file, by the widths of its
+    `columns` alone: files of one model have the same bytes, whoever has written them.
     """
-    for name, columns in types:
-        if columns:
-            write_parquet(model / f"{name}.parquet", columns)
+    width = sum(
+        LIST_BYTES
+        if isinstance(column, Lists)
+        else column.dtype.itemsize * math.prod(column.shape[1:])
+        for column in columns.values()
+    )
+    step = max(min(GROUP_ROWS, GROUP_BYTES // max(width, 1)), 1)
+    return [(first, min(first + step, rows)) for first in range(0, max(rows, 1), step)]
+
+
+def write_columns(model: Path, types: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> None:
+    """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
+    one for each type of edges with results, and one for the context, "tau", if it has any. Columns
+    come in pieces, each of which is a row group. Raises DiskError.
+    """
+    for name, pieces in types:
+        pieces = iter(pieces)
+        if first := next(pieces, None):
+            with parquet_writer(model / f"{name}.parquet") as write:
+                for columns in chain([first], pieces):
+                    write(columns)
 
 
 def write_tables(model: Path, tables: Tables) -> None:
@@ -78,10 +104,13 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     its model.
     """
     check_model(folder)
-    return {
-        name: Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
-        for name in dict.fromkeys(end for of in program.edge_types.values() for end in of.ends)
-    }
+    ends = dict.fromkeys(end for of in program.edge_types.values() for end in of.ends)
+    return {name: read_type_ids(folder, name) for name in ends}
+
+
+def read_type_ids(folder: str | os.PathLike[str], name: str) -> Ids:
+    """Read the ids of the model's vertices of one type. Raises DataError."""
+    return Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
 
 
 def model_file(folder: str | os.PathLike[str], name: str) -> Path:

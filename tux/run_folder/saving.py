@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,18 @@ def save(
     folder: str | os.PathLike[str],
     run: RunRecord,
     records: Sequence[Mapping[str, Any]],
-    columns: Mapping[str, Mapping[str, Any]],
+    columns: Iterable[tuple[str, Iterable[Mapping[str, Any]]]],
     tables: Tables,
 ) -> None:
     """Write `run.json`, `metrics.jsonl` and `model/` into a new folder, which appears whole or not
-    at all. `columns`: by vertex type its ids as `id` and its fields, and the context's as "tau".
-    UsageError if there is something in the folder; DiskError.
+    at all. `columns`: as `write_columns` takes them. UsageError if there is something in the
+    folder; DiskError.
     """
     check_new(Path(folder))
     with new_folder(folder) as part:
         model = part / "model"
         model.mkdir()
-        write_columns(model, columns.items())
+        write_columns(model, columns)
         write_tables(model, tables)
         lines = [msgspec.json.encode(drop_nonfinite(record)) + b"\n" for record in records]
         if lines:

@@ -13,17 +13,18 @@ from typing import Any
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.text import data_name, plural, plural_noun
+from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
-from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.links import held_share, split_links
 from tux.graph.local import LocalGraph
 from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
 from tux.graph.union import Union, two_sides
 from tux.inputs.in_shares import ShareLoading
 from tux.inputs.load import Data, Inputs, load
-from tux.inputs.loaded_graph import count_sides
+from tux.inputs.loaded_graph import count_sides, take_held_out
 from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
@@ -39,6 +40,7 @@ from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
+from tux.runs.trainer import TrainingHere
 from tux.stages.analysis.schedules import serial_reasons
 
 
@@ -70,16 +72,13 @@ def load_for(
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
     if inputs.test is None and not inputs.folder:
-        train, held_out = call_hook(program.input, "hold_out", program, inputs.train)
-        if held_out is not None:
-            inputs = replace(inputs, train=train, test=held_out)
+        inputs = _hold_out(program, inputs)
     if options.judge_top and inputs.test is None:
         raise UsageError(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
-    special = call_hook(
-        program.input, "specialise", fit_parameters(program, inputs.train), inputs.train
-    )
+    fitted = fit_parameters(program, inputs.train)
+    special = call_hook(program.input, "specialise", fitted, inputs.facts())
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     if special.predict() is not None:
@@ -88,6 +87,17 @@ def load_for(
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")
     return inputs, special
+
+
+def _hold_out(program: Program, inputs: Inputs) -> Inputs:
+    """Return the inputs without the links that the program holds out, which are to judge by."""
+    if inputs.loaded:
+        return replace(inputs, test=take_held_out(inputs.loaded.folder, inputs.train))
+    share = held_share(program)
+    if not share:
+        return inputs
+    train, held_out = split_links(inputs.train, share)
+    return replace(inputs, train=train, test=held_out)
 
 
 def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
@@ -163,7 +173,7 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     train, end = inputs.train, program.edge.whole
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
-    elif inputs.loaded:  # then there are two sides
+    elif inputs.loaded and inputs.loaded.counted.edges:  # then there are two sides
         name, reason = recommend_for_types(*count_sides(inputs.loaded.folder, train))
     else:
         union = Union.of(train)
@@ -187,7 +197,7 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan)
         return
     workers, has_test = plan.all_workers, inputs.test is not None
     for line in serial_reasons(
-        program, Cluster(workers, options.slack, has_test), racing=options.racing
+        program, Cluster(workers, assumed_slack(options.slack), has_test), racing=options.racing
     ):
         watch.say(line)
 
@@ -200,7 +210,7 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
     return bool(program.monitor) and (judged or options.patience > 0)
 
 
-def lay_out(run: RunContext, scratch: Any) -> Training:
+def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
     """Make one worker in this process, which gets the training edges of the run. The time to
     compile the kernels is counted apart from the time of the layout.
     """
@@ -221,7 +231,7 @@ def lay_out(run: RunContext, scratch: Any) -> Training:
         )
         worker.scratch = scratch
         phases.watch.phase("compile")
-        training = Training(worker)
+        training = TrainingHere(worker)
     compiling = worker.seconds["compile"]
     phases.seconds["layout"] -= compiling
     phases.seconds["compile"] = compiling

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.engine.model import RunModel
 from tux.inputs.load import Inputs
 from tux.options.options import RunOptions, RunPlan
 from tux.options.watcher import Phases, Watcher
@@ -40,6 +41,7 @@ class RunContext:
     training: Trainer = field(init=False)
     truth: GroundTruth = field(init=False)
     keep_best: bool = False
+    model: RunModel = field(init=False)  # once training has ended
 
     @property
     def watch(self) -> Watcher:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from tux.base.errors import DiskError, Interrupted, ProgramError
 from tux.base.text import plural
 from tux.checkpoint.store import has_checkpoint
+from tux.engine.model import RunModel, WorkerModel
 from tux.engine.records import metrics
 from tux.predict.factors import factors_of
 from tux.predict.ranking import judge_ranking
@@ -18,7 +21,8 @@ from tux.program.naming import place
 from tux.program.report import Model, Report, Tables
 from tux.program.returns import call_hook
 from tux.run_folder.folder import RESULTS, RunFolder
-from tux.run_folder.model_columns import model_of
+from tux.run_folder.model_columns import copy_in_memory, model_of
+from tux.run_folder.stored_model import StoredModel
 from tux.runs.context import RunContext
 from tux.runs.full_disk import keep_elsewhere
 
@@ -28,20 +32,37 @@ Patiently = Callable[[Callable[[], object]], None]
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
 
 
-def save_model(run: RunContext, folder: RunFolder, patiently: Patiently) -> None:
-    """Write the model of a run that is over. Interrupted if the user does not wait for it."""
+def take_model(run: RunContext, patiently: Patiently, model: RunModel) -> None:
+    """Take the model of a run that is over from those who hold it: write it into the run's folder,
+    or else keep it in memory. Interrupted if the user does not wait for it.
+    """
+    with _refusing_to_wait(run):
+        if run.folder:
+            run.watch.phase("save")
+            _write_model(run, run.folder, model, patiently)
+        run.model = model if isinstance(model, WorkerModel) else _keep(run, model)
+
+
+@contextmanager
+def _refusing_to_wait(run: RunContext) -> Iterator[None]:
+    """Turn the Ctrl-C of a user who does not wait for the model into Interrupted."""
     try:
-        write_model(run, folder, patiently)
+        yield
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted after {plural(len(run.records), 'epoch')}; the model is not whole",
-            do=resume_advice(folder) or COULD_GO_ON,
+            do=(resume_advice(run.folder) if run.folder else "") or COULD_GO_ON,
         ) from None
 
 
+def _keep(run: RunContext, model: RunModel) -> RunModel:
+    """Return a model that stays when its workers have left: in the run's folder, or in memory."""
+    return StoredModel(run.folder.path, model) if run.folder else copy_in_memory(model)
+
+
 def finish_interrupted(run: RunContext, patiently: Patiently) -> Interrupted:
-    """Write the model of a run that the user has ended, if it has a model and a folder. Return the
-    error that tells the user so.
+    """Write what belongs to the model of a run that the user has ended, if it has one and a folder.
+    Return the error that tells the user so.
     """
     run.record.interrupted = len(run.records) + 1
     model, do = "no model was written", COULD_GO_ON
@@ -49,27 +70,33 @@ def finish_interrupted(run: RunContext, patiently: Patiently) -> Interrupted:
         run.record.results = results_of(run)
     if folder := run.folder:
         if run.training.has_model:
-            write_model(run, folder, patiently)
+            write_lists(run, folder, patiently)
             model = f"the model is in {folder.path}"
         folder.write_run(run.record)
         do = resume_advice(folder) or do
     return Interrupted(f"interrupted after {plural(len(run.records), 'epoch')}; {model}", do=do)
 
 
-def write_model(run: RunContext, folder: RunFolder, patiently: Patiently) -> None:
-    """Write the model, and have the report write the lists that no stage uses. Where the disk does
-    not take the model, it is kept elsewhere, and the DiskError tells where.
+def _write_model(run: RunContext, folder: RunFolder, model: RunModel, patiently: Patiently) -> None:
+    """Write a model into the run's folder. Where the disk does not take it, it is kept elsewhere,
+    and the DiskError tells where.
     """
-    worker = run.training.worker
     try:
-        patiently(partial(folder.write_model, worker, run.record.id_types))
+        patiently(partial(folder.write_model, model, run.record.id_types))
     except DiskError as error:
-        raise keep_elsewhere(error, worker, run.record, run.records) from error.__cause__
+        # a worker that is lost now may start all again: the run's own record has no results yet
+        record = msgspec.structs.replace(run.record, results=results_of(run))
+        raise keep_elsewhere(error, model, record, run.records) from error.__cause__
+
+
+def write_lists(run: RunContext, folder: RunFolder, patiently: Patiently) -> None:
+    """Have the report write the lists that no stage uses. Interrupted if the user does not wait for
+    it.
+    """
     if (spooled := run.training.lists()) is None:
         return
-    with spooled:
-        program, vertices = worker.program, worker.graph.vertices[spooled.head.over]
-        ids = vertices.ids.values[: vertices.n_train][spooled.order]
+    with _refusing_to_wait(run), spooled:
+        program, ids = run.program, run.model.ids(spooled.head.over)[spooled.order]
         patiently(
             lambda: call_hook(program.report, "write", program, folder.path, spooled.pieces(), ids)
         )
@@ -83,7 +110,7 @@ def resume_advice(folder: RunFolder) -> str:
 def make_tables(run: RunContext) -> Tables:
     """Return the report's tables of the model and of the records."""
     run.watch.phase("tables")
-    program = run.training.worker.program
+    program = run.program
     return {
         **call_hook(program.report, "tables", program, _model(run)),
         **call_hook(program.report, "history", program, run.records),
@@ -92,7 +119,7 @@ def make_tables(run: RunContext) -> Tables:
 
 def judge_model(run: RunContext, tables: Tables) -> dict[str, Any]:
     """Return the report's numbers about the run and about the model, and tell its warnings."""
-    program, truth = run.training.worker.program, run.truth
+    program, truth = run.program, run.truth
     report = program.report
     numbers = _numbers(report, "summary", (program, tables, run.records))
     for text in call_hook(report, "remarks", program, run.records):
@@ -105,7 +132,7 @@ def judge_model(run: RunContext, tables: Tables) -> dict[str, Any]:
 
 def _model(run: RunContext) -> Model:
     """Return the model as reports get it."""
-    return model_of(run.training.worker, run.training.edges(), run.record.categories)
+    return model_of(run.model, run.training.edges(), run.record.categories)
 
 
 def judge_by_rank(run: RunContext, k: int) -> dict[str, float]:
@@ -113,8 +140,7 @@ def judge_by_rank(run: RunContext, k: int) -> dict[str, float]:
     truth, training = run.truth.held_out, run.training
     assert truth is not None
     run.watch.phase("judge by rank")
-    model = model_of(training.worker)
-    factors = factors_of(training.worker.program, model.fields)
+    factors = factors_of(run.program, model_of(run.model).fields)
     numbers = judge_ranking(factors, training.edges(), (truth.src, truth.dst), k, run.watch.share)
     if not numbers:
         run.watch.warn(
@@ -151,7 +177,7 @@ def results_of(run: RunContext) -> dict[str, Any]:
     }
     best = training.best_epoch
     if best:
-        results["monitor"] = training.worker.program.monitor
+        results["monitor"] = run.program.monitor
         results["best"] = {"epoch": best, **metrics(records[best - 1])}
     results["model_epoch"] = best if run.keep_best and best else results["epochs"]
     return results

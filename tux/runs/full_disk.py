@@ -14,10 +14,10 @@ from typing import Any
 from tux.base.errors import DiskError
 from tux.base.signals import FirstSignal
 from tux.base.text import plural
-from tux.engine.worker import Worker
+from tux.engine.model import RunModel
 from tux.options.watcher import Watcher
 from tux.run_folder.folder import RunRecord
-from tux.run_folder.model_columns import columns_of
+from tux.run_folder.model_columns import column_pieces
 from tux.run_folder.saving import save
 
 TRIES = 12
@@ -56,18 +56,17 @@ def is_full(error: DiskError) -> bool:
 
 
 def keep_elsewhere(
-    error: DiskError, worker: Worker, record: RunRecord, records: list[dict[str, Any]]
+    error: DiskError, model: RunModel, record: RunRecord, records: list[dict[str, Any]]
 ) -> DiskError:
     """Write the run, with its model and its records, as a new folder below the folder for temporary
     files, or else below the user's home. Returns the `error` with the name of the new folder, or
     unchanged if neither has room.
     """
-    columns = {name: given for name, given in columns_of(worker, record.id_types) if given}
     for place in (Path(tempfile.gettempdir()), Path.home()):
         above = place / f"tux-run-{secrets.token_hex(4)}"
         try:
             above.mkdir(mode=0o700)
-            save(above / "run", record, records, columns, {})
+            save(above / "run", record, records, column_pieces(model, record.id_types), {})
         except (DiskError, OSError):
             with suppress(OSError):
                 above.rmdir()

@@ -23,7 +23,7 @@ from tux.options.watcher import Watcher
 
 class LocalMarks:
     """The marks of a run of one worker, in the process that keeps its states
-    (`tux.engine.training.CheckpointPolicy`).
+    (`tux.engine.stretch.CheckpointPolicy`).
     """
 
     keeps = True

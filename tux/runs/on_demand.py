@@ -113,7 +113,7 @@ class RunOnDemand:
         except BaseException:
             self.is_out_of_step = len(self.workers) > 1
             for worker in self.workers:
-                worker.repetition, self._left = None, {}
+                worker.running, self._left = None, {}
                 for table in worker.tables.values():
                     table.clear_deltas()
             raise

@@ -28,7 +28,7 @@ from tux.checkpoint.store import (
     tell_left_out,
 )
 from tux.inputs.origin import cut_folder
-from tux.options.options import MEMORY, OPTIONS, RESUMABLE, RunOptions
+from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.options.rules import FILE, TABLES
 from tux.partition.method_of_type import is_open
 from tux.program import sources
@@ -387,7 +387,7 @@ def _options(run: RunRecord, out: Path, changed: Mapping[str, Any]) -> RunOption
     """Return the options of the run, as its record has them, but for those `changed` that are not
     None.
     """
-    kept = {name: value for name, value in run.options.items() if name in OPTIONS}
+    kept = {FORMER.get(n, n): v for n, v in run.options.items() if FORMER.get(n, n) in OPTIONS}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
         raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
     if changed.get("workers") not in (None, kept["workers"]):

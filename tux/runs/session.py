@@ -26,8 +26,8 @@ from tux.cluster.job import job_folder
 from tux.cluster.recovery.restarts import Start
 from tux.cluster.rendezvous.answering import Answers
 from tux.cluster.rendezvous.joining import telling_machine_0
+from tux.engine.model import RunModel
 from tux.engine.shares import WHOLE
-from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.manifest import is_partitioned
 from tux.inputs.in_shares import ShareLoading
@@ -60,6 +60,7 @@ from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
 from tux.runs.train import train_and_finish
+from tux.runs.trainer import TrainingHere
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -70,14 +71,15 @@ BY_HAND = "tux run --resume"
 
 @dataclass(frozen=True)
 class Result:
-    """A run that has ended: the worker with its rows, one record an epoch, `results` as in
-    run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
-    the `record` that run.json holds; the `profile`, if it was asked for.
+    """A run that has ended: its `model`, one record an epoch, `results` as in run.json, set-up
+    seconds by phase, the program's tables, `sizes` of the data as in run.json, and the `record`
+    that run.json holds; the `profile`, if it was asked for; and the worker, if there was one in
+    this process.
 
-    On a machine other than the first of several there is no worker, and there are no records.
+    On a machine other than the first of several there is no model, and there are no records.
     """
 
-    worker: Worker | None
+    model: RunModel | None
     records: list[dict[str, Any]]
     results: dict[str, Any]
     setup_seconds: dict[str, float]
@@ -85,6 +87,7 @@ class Result:
     sizes: dict[str, Any] = field(default_factory=dict)
     record: RunRecord | None = None
     profile: RunProfile | None = None
+    worker: Worker | None = None
 
     @property
     def id_types(self) -> dict[str, str]:
@@ -180,7 +183,7 @@ def _run(
             profile = profile_of(run)
     record = run.record
     return Result(
-        run.training.worker,
+        run.model,
         run.records,
         record.results or {},
         record.setup_seconds,
@@ -188,6 +191,7 @@ def _run(
         record.sizes,
         record,
         profile,
+        run.training.worker if isinstance(run.training, TrainingHere) else None,
     )
 
 
@@ -213,7 +217,7 @@ def _start_workers(run: RunContext, states: StatePlan, answers: Answers) -> None
         run.training = run.stack.enter_context(start_workers(run, states, recovery, answers.end))
 
 
-def _lay_out_here(run: RunContext, states: StatePlan) -> Training:
+def _lay_out_here(run: RunContext, states: StatePlan) -> TrainingHere:
     """Make one worker at the state from which it goes on. The last state is written at the end of
     the run.
     """

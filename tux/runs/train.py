@@ -10,6 +10,7 @@ from typing import Any
 from tux.base.errors import Interrupted
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
+from tux.clock.clock import assumed_slack
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
 from tux.program.program import Program
@@ -24,7 +25,8 @@ from tux.runs.finish import (
     make_tables,
     results_of,
     resume_advice,
-    save_model,
+    take_model,
+    write_lists,
 )
 from tux.runs.full_disk import write_patiently
 from tux.stages.analysis.lost_metrics import lost_metrics
@@ -57,6 +59,7 @@ def _train_and_finish(run: RunContext) -> Tables:
         training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
         if folder:
             training.sample_to(folder.journal.note_sample)
+        training.give_model_to(partial(take_model, run, patiently))
         _train(run)
         if training.ended_early:
             error = finish_interrupted(run, patiently)
@@ -65,10 +68,8 @@ def _train_and_finish(run: RunContext) -> Tables:
             raise error
         record.results = results_of(run)
         if folder:
-            # before the report, whose mistakes should not lose the model; and still deferred, as a
-            # first Ctrl-C after the last epoch should not lose it either
-            watch.phase("save")
-            save_model(run, folder, patiently)
+            # still deferred, as a first Ctrl-C after the last epoch should not lose them
+            write_lists(run, folder, patiently)
     try:
         tables = make_tables(run)
         if folder:
@@ -102,12 +103,12 @@ def _train(run: RunContext) -> None:
     """
     options, folder, watch, records = run.options, run.folder, run.watch, run.records
     most = run.plan.epochs
-    first = min(options.every, most)  # the epoch that is evaluated first
+    first = min(options.eval_every, most)  # the epoch that is evaluated first
     furthest = len(records)
     watch.phase(f"epoch {len(records) + 1}")
     try:
         for record in run.training.epochs(
-            most, every=options.every, patience=options.patience, keep_best=run.keep_best
+            most, every=options.eval_every, patience=options.patience, keep_best=run.keep_best
         ):
             records.append(record)
             if folder:
@@ -153,8 +154,9 @@ def _no_value_warning(program: Program) -> str:
 
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
     """Warn of metrics that have no value after the first evaluation though they should."""
-    worker, program = run.training.worker, run.training.worker.program
-    cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
+    program, workers = run.program, run.plan.all_workers
+    slack = assumed_slack(run.options.slack) if workers > 1 else 0
+    cluster = Cluster(workers, slack, run.truth.held_out is not None)
     for sentence in lost_metrics(program, cluster, record):
         run.watch.warn(sentence)
     if (run.options.patience or run.keep_best) and program.monitor not in record:

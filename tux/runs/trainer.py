@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from tux.checkpoint.spool import SpooledLists
+from tux.engine.model import RunModel, WorkerModel
 from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
-from tux.engine.worker import Worker
+from tux.engine.training import Training
 from tux.graph.edge_pieces import Pieces
 
 
@@ -17,7 +18,6 @@ class Trainer(Protocol):
     workers.
     """
 
-    worker: Worker
     seconds: float
     best_epoch: int
     ended_early: bool
@@ -40,7 +40,12 @@ class Trainer(Protocol):
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Yield the epochs' records; then the worker has the model."""
+        """Yield the epochs' records, and give the model away after the last."""
+
+    def give_model_to(self, take: Callable[[RunModel], None]) -> None:
+        """Let `take` be called with the model, if there is one, when training has ended: before the
+        report, whose mistakes should not lose the model.
+        """
 
     def profile(self) -> WorkerProfile | None:
         """Return the profile of the work that was done, if the run has one."""
@@ -50,3 +55,19 @@ class Trainer(Protocol):
 
     def lists(self) -> SpooledLists | None:
         """Return the lists that no stage uses."""
+
+
+class TrainingHere(Training):
+    """The training of the one worker of a run, in this process, as a `Trainer`."""
+
+    def give_model_to(self, take: Callable[[RunModel], None]) -> None:
+        """Let `take` be called as `Trainer.give_model_to` says."""
+        self._take = take
+
+    def epochs(
+        self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Run the epochs, as `Training.epochs` does, and give the model away."""
+        yield from super().epochs(most, every=every, patience=patience, keep_best=keep_best)
+        if self.has_model:
+            self._take(WorkerModel(self.worker))

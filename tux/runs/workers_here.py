@@ -28,7 +28,7 @@ def make_workers(
     partitioner: str,
     seed: int,
     *,
-    slack: int = 0,
+    slack: int | str = 0,
     **options: Any,
 ) -> list[Worker]:
     """Make the workers of a program with the initial values of its fields; `options`: others of

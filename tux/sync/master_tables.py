@@ -24,8 +24,18 @@ class MasterTables:
         self.masters = {name: Masters(table) for name, table in tables.items()}
         self.tau = taus[0]  # the context that Apply UDFs read here and add to
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
+        self.epoch: int | None = None  # of training, to which tau's metrics belong
         # the bytes that sent rows would have taken with all their values, by vertex type
         self.bytes_dense: dict[str, int] = defaultdict(int)
+
+    def begin_epoch(self, epoch: int | None) -> bool:
+        """Note the epoch of a clock of training whose context comes; return whether it is another
+        one than that of the context before, so that tau's metrics are not its own.
+        """
+        if epoch is None or epoch == self.epoch:
+            return False
+        self.epoch = epoch
+        return True
 
     def needs_weights(self, name: str) -> bool:
         """Return whether masters of this type, on every worker, need numbers of local edges to

@@ -68,12 +68,13 @@ class Mirrors:
     """
 
     def __init__(self, table: RowTable) -> None:
+        """Allocate what belongs to each row; `reset` follows when the rows have values."""
         self.table = table
         self._up, self._down = table.columns(UP), table.columns(DOWN)
         self.base = {
-            name: array.copy() for name, array, field in self._up if field.kind == "shared"
+            name: np.empty_like(array) for name, array, field in self._up if field.kind == "shared"
         }
-        self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
+        self.pending = {name: np.zeros(base.shape, base.dtype) for name, base in self.base.items()}
         # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
         self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}

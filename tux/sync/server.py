@@ -4,8 +4,8 @@ time.
 
     CONTRIBUTION  a worker's part of a synchronisation; when all workers have sent theirs, they are
                   folded, and each worker gets an ANSWER
-    TOTALS        its own worker's context: this server's share is added, and it goes to the special
-                  worker as a CONTRIBUTION
+    TOTALS        its own worker's context: when the Applies sent with it are folded here, this
+                  server's share is added, and it goes to the special worker as a CONTRIBUTION
     ANSWER        the context's new value, which the server notes before its worker goes on with it
     PULL_REQUEST  rows that a worker does not keep, and
     PUSH          their changes: see `tux.sync.pull`
@@ -72,6 +72,9 @@ class Server(MasterTables):
         # its last spans: thread, start, end and clock
         self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
         self._pending: PendingContributions[Any] = PendingContributions(workers)
+        # by clock: the synchronisations to fold before the context goes on, and those contexts
+        self._first: dict[int, set[int]] = {}
+        self._held: dict[int, Message] = {}
 
     def handle(self, message: Message) -> bool:
         """Handle one message; this may send others. Return True if it was for the server alone,
@@ -94,6 +97,12 @@ class Server(MasterTables):
             case _:
                 return False
         return True
+
+    def hold_context(self, clock: int, until: set[int]) -> None:
+        """Let the context of a clock go on when these synchronisations are folded here. Its worker
+        calls this before it sends anything of them.
+        """
+        self._first[clock] = until
 
     def _find_fold(self, message: Message) -> Fold[Any]:
         """Find the synchronisation that a message belongs to, which must be a Fold."""
@@ -120,11 +129,23 @@ class Server(MasterTables):
             return
         answers = self._serve(sync, clock, contributions)
         self._note_time(start, clock)
+        self._send_answers(sync, message, answers)
+        if first := self._first.get(clock):
+            first.discard(message.sync_id)
+            if not first:
+                del self._first[clock]
+                if held := self._held.pop(clock, None):
+                    self._pass_on_totals(held)
+
+    def _send_answers(
+        self, sync: Fold[Any], last: Message, answers: Sequence[Arrays | Answer]
+    ) -> None:
+        """Answer each worker, after the `last` contribution."""
         for worker, answer in enumerate(answers):
             arrays, own = ((), answer) if isinstance(answer, Answer) else (answer, None)
             self._send(
                 Message(
-                    Kind.ANSWER, self.rank, worker, clock, message.sync_id, arrays, payload=own
+                    Kind.ANSWER, self.rank, worker, last.clock, last.sync_id, arrays, payload=own
                 ),
                 sync,
             )
@@ -134,6 +155,9 @@ class Server(MasterTables):
         sync = self._find_fold(message)
         if message.source != self.rank or sync.table != "tau":
             raise _misplaced_error(message)
+        if message.clock in self._first:
+            self._held[message.clock] = message
+            return
         arrays = self._add_totals(sync, message)
         self._send(
             Message(Kind.CONTRIBUTION, self.rank, 0, message.clock, message.sync_id, arrays), sync

@@ -23,10 +23,10 @@ from tux.checkpoint.store import (
     find_newest_checkpoint,
 )
 from tux.cluster.checkpoint.keeper import StatePlan
-from tux.engine.model import model_fields
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases
 from tux.program.sources import find
+from tux.run_folder.model_columns import copy_in_memory
 from tux.runs.begin import fit_plan_to_folder, load_for, start_workers
 from tux.runs.context import RunContext
 
@@ -105,13 +105,14 @@ def main(out, source, every, die, text):
     )
     plan = options.plan_for(context.program)
     context.plan = fit_plan_to_folder(plan, context.inputs.folder)
+    models = []
     with start_workers(context, kept) as launcher:
+        launcher.give_model_to(lambda model: models.append(copy_in_memory(model)))
         records = list(launcher.epochs(plan.epochs))
-    worker = launcher.worker
     model = {
         f"{name}.{f}": array
-        for name in worker.program.vertices
-        for f, array in model_fields(worker, name).items()
+        for name in models[-1].sizes
+        for f, array in models[-1].rows(name).items()
     }
     np.savez(Path(out, "model.npz"), **model)
     Path(out, "records.json").write_text(json.dumps(records))

@@ -60,7 +60,7 @@ def in_shares(folder, plan, shares, watch=None):
             plan,
             loaded,
             fields,
-            digesting.result(),
+            digesting.result(loaded[0].categories),
         )
     return loaded
 

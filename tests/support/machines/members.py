@@ -51,7 +51,7 @@ def job_in(folder, **changed):
         jit=False,
         check=False,
         epochs=1,
-        every=1,
+        eval_every=1,
         patience=0,
         keep_best=False,
         deadline=5,

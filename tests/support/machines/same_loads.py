@@ -52,7 +52,7 @@ def side_by_side_of(graph, jobs):
         rows = yield from complete_rows(jobs[number], number, rows)
         keep = ArraySpool(graph, spool_of(graph, number))
         loaded = yield from loader(plan, number, rows.share, keep)
-        return LoaderResult(loaded, 0, 0, rows.read)
+        return LoaderResult(loaded, 0, 0, rows.read, rows.tables_read)
 
     return run_together([steps(number, rows) for number, rows in enumerate(read)])
 

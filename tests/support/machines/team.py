@@ -20,6 +20,7 @@ from tux.graph.partitioned import add_topology
 from tux.graph.union import Union
 from tux.messages.encoding import NEVER, pack, unpack
 from tux.partition import PARTITIONERS
+from tux.sync.mirrors import Mirrors
 
 relaxed = settings(deadline=None)  # the first example of a compiled function takes its compilation
 
@@ -34,6 +35,13 @@ SMALL = EdgeData.of(
     vertices={"item": [3], "user": [3]},
 )
 BY = [0, 0, 0, 0, 1]
+
+
+def mirrors_of(table):
+    """Return the mirrors of a table whose rows have their first values."""
+    mirrors = Mirrors(table)
+    mirrors.reset()
+    return mirrors
 
 
 def ratings(m=45, users=14, items=9):

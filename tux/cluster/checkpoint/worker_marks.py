@@ -40,7 +40,7 @@ Write = Callable[[str, State], shard.Digest]
 
 
 class WorkerMarks:
-    """A worker's marks: see `tux.engine.training.CheckpointPolicy`. `say` sends a control message
+    """A worker's marks: see `tux.engine.stretch.CheckpointPolicy`. `say` sends a control message
     to the launcher, from any thread; `copied(state)` is a copy of a state, or the state itself if
     there is no memory for one; `send(mark)` sends the state that was written last to the launcher.
     """

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from tux.arrays.edges import EdgeData
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
+from tux.engine.model_shares import ModelTables
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -30,13 +30,13 @@ class Job(Rendezvous, dict=True, kw_only=True):
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
     seed: int
-    slack: int
+    slack: int | str
     racing: bool = False
     profile: bool = False
     jit: bool
     check: bool
     epochs: int
-    every: int
+    eval_every: int
     patience: int
     keep_best: bool  # the model is that of the best epoch, not of the last
     threads: int = 1  # of each worker on this machine
@@ -80,8 +80,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
     def worker(
         self, rank: int, transport: Transport = NOBODY, *, most: int | None = None
     ) -> Worker:
-        """Make the worker of one part, its rows initialised. With `most`, it gets only the first of
-        its edges, at most so many, unless a column says how often each of them is there.
+        """Make the worker of one part, its rows initialised. With `most` it is to be compiled for
+        alone: its rows have no values, and it gets only the first of its edges, at most so many,
+        unless a column says how often each of them is there.
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
@@ -105,6 +106,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
             rank=rank,
             workers=self.workers,
             transport=transport,
+            fills=most is None,
             **options,
         )
         worker.scratch = self._scratch(rank) if self.lists else None
@@ -117,12 +119,15 @@ class Job(Rendezvous, dict=True, kw_only=True):
         path, name = self.list_file(rank), list_file_name(rank, self.nonce)
         return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
 
-    def model_holder(self, bare: EdgeData) -> Worker:
-        """Make a worker without edges that holds every vertex, to receive the model."""
-        program = self.source.program(**self.parameters)
-        return Worker(
-            program, LocalGraph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
-        )
+    def model_tables(self, sizes: Mapping[str, int]) -> ModelTables:
+        """Describe the tables of the model; `sizes`: the vertices of each type that training
+        knows.
+        """
+        return ModelTables(self.source.program(**self.parameters), sizes, self.seed)
+
+    def ids_file(self, kind: str) -> Path:
+        """Return the Parquet file that has the ids of a vertex type, those of training first."""
+        return store.ids_file(Path(self.graph), kind)
 
     def state_file(self, rank: int) -> Path:
         """Return the path of a state that goes to the launcher of another machine, or comes from

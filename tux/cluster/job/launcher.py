@@ -22,6 +22,7 @@ from tux.checkpoint.spool import SpooledLists
 from tux.cluster.checkpoint.keeper import Checkpointing, Keeper
 from tux.cluster.checkpoint.remote_files import RemoteFiles
 from tux.cluster.checkpoint.worker_marks import DISK_SECONDS
+from tux.cluster.job.collected_model import CollectedModel
 from tux.cluster.job.ending import LauncherEnding
 from tux.cluster.job.job import Job
 from tux.cluster.job.leader import Leader
@@ -39,6 +40,7 @@ from tux.cluster.transport.control import (
     MarkPassed,
     MarkReached,
     Record,
+    SendModel,
     StateKept,
     StateNotKept,
     TrainingEnd,
@@ -48,18 +50,18 @@ from tux.cluster.transport.control import (
     control_in,
     epoch_of,
 )
-from tux.engine.model import ModelReceiver
+from tux.engine.model import RunModel
+from tux.engine.model_shares import ModelTables
 from tux.engine.profile import WorkerProfile, merge_profiles
 from tux.engine.records import merge_records
 from tux.engine.timeline import Sample
-from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_parts
 from tux.messages.message import BadMessage, Kind, Message, checking
 
 
 class Launcher(Leader):
     """The workers of the first or only machine, and the leader of the workers of all machines.
-    `worker` gets the model.
+    `tables` are those of the model, which `give_model_to` gives away.
     """
 
     job: Job
@@ -70,7 +72,7 @@ class Launcher(Leader):
         job: Job,
         folder: Path,
         ranks: Sequence[int],
-        worker: Worker,
+        tables: ModelTables,
         phase: Callable[[str], None] = lambda name: None,
         warn: Callable[[str], None] = lambda text: None,
         keeper: Keeper | None = None,
@@ -83,7 +85,8 @@ class Launcher(Leader):
                 job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
             )
         self._earlier: dict[int, list[ListSegment]] = {}  # lists before this start, by worker
-        self.worker, self._model = worker, ModelReceiver(worker)
+        self._tables = tables
+        self._take: Callable[[RunModel], None] = lambda model: None
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self.has_model = True
         self._profiles: dict[int, WorkerProfile] = {}  # by worker
@@ -152,11 +155,17 @@ class Launcher(Leader):
         """Let `tell` be called with the rank and the sample whenever a worker sends one."""
         self._sampled = tell
 
+    def give_model_to(self, take: Callable[[RunModel], None]) -> None:
+        """Let `take` be called with the model when training has ended. It reads the model while the
+        workers wait.
+        """
+        self._take = take
+
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Yield the records of the job's epochs, all workers' in one, then put the model into
-        `worker`. The arguments are those of the job.
+        """Yield the records of the job's epochs, all workers' in one, then give the model away. The
+        arguments are those of the job.
         """
         self._send_addresses()
         if self._checkpointing:
@@ -168,11 +177,12 @@ class Launcher(Leader):
             yield from self._records(first)
             if self._checkpointing:
                 self._checkpointing.end(DISK_SECONDS)
+            self._take(CollectedModel(self.job, self._tables, self._collect))
         self._refusals.warn(self.socket_thread.reactor, end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """Yield the records of the epochs from the `first`, which is 0 in a run of none, until all
-        workers have sent their share of the model, and their states.
+        workers have ended the last one, and have sent their states.
         """
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
         last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
@@ -187,23 +197,44 @@ class Launcher(Leader):
                     records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
                         yield merge_records(records.pop(epoch))
-                case WorkSample(sample):
-                    self._sampled(message.source, sample)
-                case (MarkPassed() | MarkReached() | StateKept() | StateNotKept()) as control:
-                    self._keep(message, control)
-                case At(epoch):
-                    with checking(message):
-                        until = self._ending.at(message.source, epoch)
-                    if until is not None:
-                        self._tell_all(Until(until))
                 case TrainingEnd(seconds, best_epoch, ended_early, profile):
                     if profile is not None:
                         self._profiles[message.source] = profile
                     self.ended_early |= ended_early
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
-                case None:
-                    if self._take_data(message):
-                        training.discard(message.source)
+                    training.discard(message.source)
+                case control:
+                    self._note(message, control)
+
+    def _collect(self, asked: SendModel, install: Callable[[Message], bool]) -> None:
+        """Ask all workers for a range of the model, and have `install` take what they send until it
+        says that this is all.
+        """
+        self._tell_all(asked)
+        over = False
+        while not over:
+            message = self._receive(self.job.deadline, "the model")
+            if message.kind is Kind.MODEL_ROWS:
+                over = install(message)
+            else:
+                self._note(message, control_in(message))
+
+    def _note(self, message: Message, control: Control | None) -> None:
+        """Handle a message that may come at any time from workers that train or have trained."""
+        match control:
+            case WorkSample(sample):
+                self._sampled(message.source, sample)
+            case MarkPassed() | MarkReached() | StateKept() | StateNotKept():
+                self._keep(message, control)
+            case At(epoch):
+                with checking(message):
+                    until = self._ending.at(message.source, epoch)
+                if until is not None:
+                    self._tell_all(Until(until))
+            case None if message.kind is Kind.PIECE:
+                self._files.take(message)
+            case None:
+                raise BadMessage(message, "it is not for the launcher")
 
     def profile(self) -> WorkerProfile | None:
         """Return the profile of all workers in one, if the run has one."""
@@ -218,18 +249,6 @@ class Launcher(Leader):
         with checking(message):
             self._checkpointing.handle(message.source, control, time.monotonic())
 
-    def _take_data(self, message: Message) -> bool:
-        """Take a part of the model or of a file; return True if it is the last of the model of its
-        worker.
-        """
-        match message.kind:
-            case Kind.MODEL_ROWS:
-                return self._model.install(message)
-            case Kind.PIECE:
-                self._files.take(message)
-                return False
-        raise BadMessage(message, "it is not for the launcher")
-
     def lists(self) -> SpooledLists | None:
         """Return the lists that no stage uses, of all workers, if there are any and they are
         wanted.
@@ -242,7 +261,7 @@ class Launcher(Leader):
         """
         if len(self.here.ranks) < self.job.workers:
             return ()
-        return edges_of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
+        return edges_of_parts(self._tables.program, Path(self.job.graph), self.job.workers)
 
     # ---- end
 

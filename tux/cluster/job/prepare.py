@@ -81,14 +81,14 @@ def prepare(
             **_meeting(place, folder),
             **options,
         )
-        bare = partitioned.bare
+        sizes_of_types = {name: len(ids) for name, ids in partitioned.bare.ids.items()}
         del partitioned
         job.write(folder)
         _compile(job, ranks[0], phase)
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
         listens()
-        common = folder, ranks, job.model_holder(bare), phase, warn, states.keeper
+        common = folder, ranks, job.model_tables(sizes_of_types), phase, warn, states.keeper
         return Incarnations(job, folder, lambda job: Launcher(job, *common), recovery, phase)
     except BaseException:
         job_folder.remove(folder)

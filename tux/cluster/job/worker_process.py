@@ -36,6 +36,7 @@ from tux.cluster.transport.control import (
     Keep,
     Pass,
     Record,
+    SendModel,
     TrainingEnd,
     Until,
     WorkSample,
@@ -43,12 +44,12 @@ from tux.cluster.transport.control import (
     control_in,
     pack,
 )
-from tux.engine.model import model_messages
+from tux.engine.model_shares import ModelShare
 from tux.engine.training import Training
 from tux.engine.transport import Transport
 from tux.engine.worker import Worker
 from tux.graph import store
-from tux.messages.message import BadMessage, Kind, Message
+from tux.messages.message import BadMessage, Kind, Message, checking
 from tux.program import sources
 
 
@@ -88,6 +89,8 @@ class Peer(Member, Transport):
         match control:
             case Bye():
                 self.over = True
+                return False
+            case SendModel():
                 return False
             case Pass() | Keep() | End() | Until():
                 if self.marks is None or not self.marks.take_control(control):
@@ -161,8 +164,8 @@ class Peer(Member, Transport):
         return arrived[0]
 
     def run(self) -> None:
-        """Run the worker: load, say hello, train when all are ready, send the rows of the masters,
-        and stay until the launcher has them.
+        """Run the worker: load, say hello, train when all are ready, and send the launcher the rows
+        of the masters, for which it asks.
         """
         job, thread = self.job, self.socket_thread
         worker = self.worker = job.worker(self.rank, self)
@@ -172,19 +175,26 @@ class Peer(Member, Transport):
         self.say_hello()
         thread.meet(self._meet())
         for record in training.epochs(
-            most, every=job.every, patience=job.patience, keep_best=job.keep_best
+            most, every=job.eval_every, patience=job.patience, keep_best=job.keep_best
         ):
             self.say(Record(record))
         if self.marks:
             self.marks.finish()
         profile = training.profile(lines=self.rank == 0)
-        self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early, profile))
         self._send_lists(worker)
-        for message in model_messages(worker, self.launcher):
-            thread.send(message)
+        self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early, profile))
+        share = ModelShare(worker)
         with suppress(Refused):  # the goodbye
             while True:
-                self.receive()
+                if isinstance(asked := control_in(message := self.receive()), SendModel):
+                    self._send_model(share, message, asked)
+
+    def _send_model(self, share: ModelShare, message: Message, asked: SendModel) -> None:
+        """Answer a question of the launcher for a range of the model."""
+        with checking(message):
+            answer = share.messages(asked.table, asked.first, asked.end, self.launcher)
+            for each in answer:
+                self.socket_thread.send(each)
 
     def _state_before(self, saved: SavedState, part: str) -> State:
         """Return the state from which this worker goes on. Where the launcher has its file, ask for
@@ -225,7 +235,7 @@ class Peer(Member, Transport):
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
             lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copy_if_small(state, job.workers_here),
-            lambda: training.worker.epoch,
+            lambda: training.reached,
             self.files.begin,
         )
         training.marks = marks

@@ -24,9 +24,9 @@ from tux.cluster.job.job import Job
 from tux.cluster.job.launcher import Launcher
 from tux.cluster.recovery.restarts import Recovery, Restarts, Start, is_loss
 from tux.cluster.rendezvous.answering import Answers
+from tux.engine.model import RunModel
 from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
-from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 
 CLOSING = 10.0
@@ -57,14 +57,10 @@ class Incarnations:
         self._from, self._number = Start(), 0
         self._ending: tuple[Callable[[], float | None], Callable[[], None]] | None = None
         self._sampled: Callable[[int, Sample], None] | None = None
+        self._take: Callable[[RunModel], None] | None = None
         self._launcher = launch(job)
 
     # ---- as a Training
-
-    @property
-    def worker(self) -> Worker:
-        """The worker that holds the model."""
-        return self._launcher.worker
 
     @property
     def seconds(self) -> float:
@@ -83,7 +79,7 @@ class Incarnations:
 
     @property
     def has_model(self) -> bool:
-        """True if the worker holds a model at the end."""
+        """True if there is a model at the end."""
         return self._launcher.has_model
 
     def end_when(
@@ -104,12 +100,19 @@ class Incarnations:
         self._sampled = tell
         self._launcher.sample_to(tell)
 
+    def give_model_to(self, take: Callable[[RunModel], None]) -> None:
+        """Let `take` be called with the model when training has ended; again, if a worker is lost
+        meanwhile.
+        """
+        self._take = take
+        self._launcher.give_model_to(take)
+
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Yield the records of the job's epochs, all workers' in one, then put the model into
-        `worker`. The arguments are those of the job. After a restart, those of epochs after its
-        start come again.
+        """Yield the records of the job's epochs, all workers' in one, then give the model away
+        (`give_model_to`). The arguments are those of the job. After a restart, the records of
+        epochs after its start come again.
         """
         while True:
             try:
@@ -181,6 +184,8 @@ class Incarnations:
         finally:
             answers.end()
         self._launcher = self._launch(self._job)
+        if self._take:
+            self._launcher.give_model_to(self._take)
         if self._ending:
             self._launcher.end_when(*self._ending)
         if self._sampled:

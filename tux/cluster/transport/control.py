@@ -96,14 +96,24 @@ class WorkSample(msgspec.Struct, tag="worked", frozen=True):
 
 
 class TrainingEnd(msgspec.Struct, tag="trained", frozen=True):
-    """A worker to the launcher: it has run its last epoch, which the user may have chosen. Its
-    share of the model follows. `profile`: that of its work, if the run has one.
+    """A worker to the launcher: it has run its last epoch, which the user may have chosen, and
+    waits to be asked for its share of the model. `profile`: that of its work, if the run has one.
     """
 
     seconds: float
     best_epoch: int
     ended_early: bool
     profile: WorkerProfile | None = None
+
+
+class SendModel(msgspec.Struct, tag="send_model", frozen=True):
+    """The launcher to workers that have trained: they send what they have of the vertices `first`
+    up to `end` of a `table` of the model (`tux.engine.model_shares`).
+    """
+
+    table: int
+    first: int = 0
+    end: int = 0
 
 
 class Pass(msgspec.Struct, tag="pass", frozen=True):
@@ -233,6 +243,7 @@ Control = (
     | StateKept
     | StateNotKept
     | TrainingEnd
+    | SendModel
     | Failure
     | Bye
     | NotYet

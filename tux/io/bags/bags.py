@@ -87,17 +87,40 @@ def read_bags(
     `DataError` with file and line, and `UsageError` for arguments that do not go together.
     """
     path, how, kinds = input_files(path), BagOptions(**options), kinds_of(fields, "count", np.int32)
+    plan = plan_bags(path, ends, kinds, how)
+    entries = _read_entries(plan.asked, plan.form, how.stop)
+    return bags_of(plan.asked, entries, kinds, plan.words, how, named=plan.form == "text")
+
+
+class BagPlan(NamedTuple):
+    """The form of a file of bags, what to read of it, and the words of the vocabulary, if there is
+    one.
+    """
+
+    form: Form
+    asked: BagSpec
+    words: np.ndarray | None
+
+
+def plan_bags(
+    path: str,
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    how: BagOptions,
+    share: str | None = None,
+) -> BagPlan:
+    """Return how to read a file of bags, of which `share` is a part, if that is to be read. Raises
+    the errors of `read_bags` that are known without it.
+    """
     form = _check_form(path, ends, kinds, how)
     words = None if how.vocab is None else read_vocabulary(how.vocab)
-    bad = BadRows(path, stop=how.on_bad_row == "stop")
+    bad = BadRows(path if share is None else share, stop=how.on_bad_row == "stop")
     lowest = FIRST[form] if how.first is None or form in ("docword", "text") else how.first
     if form == "svm" and how.vocab is None and how.first is None:
         lowest = 0  # as scikit-learn writes them
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     most = None if words is None else len(words)
-    asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
-    entries = _read_entries(asked, form, how.stop)
-    return bags_of(asked, entries, kinds, words, how, named=form == "text")
+    return BagPlan(form, BagSpec(bad.path, *ends, field, dtype, lowest, most, bad), words)
 
 
 def bags_of(
@@ -115,7 +138,7 @@ def bags_of(
     if not len(entries.rows):
         raise asked.bad.no_usable_row(asked.row)
     known = [how.against[asked.column]] if how.against and how.unknown == "skip" else []
-    notes = _left_out(asked.path, entries)
+    notes = left_out_notes(asked.path, entries)
     if words is not None or named:
         entries = entries._replace(numbering=None)
     elif how.against and asked.column in how.against:
@@ -153,7 +176,7 @@ def edges_of(
     )
 
 
-def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
+def left_out_notes(path: str, entries: Entries) -> tuple[str, ...]:
     """Return sentences about numbers of rows that are not used. That about labels is left out if
     the name of the file, such as a.svm, shows that there are labels.
     """
@@ -275,16 +298,23 @@ def _check_form(
 
 def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """Read the entries of a file."""
-    note = ""
-    if form == "text":
-        begun = next(blocks(asked.path), b"")
-        check_documents(pieces_of(asked.path)[0].path, begun)
-        note = _name_note(begun, asked.row)
     if form == "docword":
-        entries = read_docword(asked)
-    else:
-        entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
-    return entries._replace(notes=(*entries.notes, note)) if note else entries
+        return read_docword(asked)
+    if form != "text":
+        return read_lines(asked, form)
+    notes = check_text(asked.path, asked.row)
+    entries = read_documents(asked, stop)
+    return entries._replace(notes=(*entries.notes, *notes))
+
+
+def check_text(path: str, row: str) -> tuple[str, ...]:
+    """Return sentences about the first row of a text, if it may be the name of a column. Raises
+    `DataError` for a file that is no plain text.
+    """
+    begun = next(blocks(path), b"")
+    check_documents(pieces_of(path)[0].path, begun)
+    note = _name_note(begun, row)
+    return (note,) if note else ()
 
 
 def _name_note(begun: bytes, row: str) -> str:
@@ -304,13 +334,9 @@ def _keep_known_columns(
     """Replace the columns of entries by their ids, and return them as `known_entries` does. Raises
     `DataError` if nothing is left.
     """
-    if named:
-        column, known = (
-            drop_unused_values(entries.column),
-            known if words is None else [*known, Ids(words)],
-        )
-    else:
-        column = drop_unused_values(_columns(entries.column, words, asked.first))
+    if named and words is not None:
+        known = [*known, Ids(words)]
+    column = columns_of(asked, entries.column, words, named=named)
     left, column, left_out = known_entries(entries, column, known)
     if not len(left.value):
         which = f"known {asked.column}" if len(left_out) else asked.column
@@ -318,13 +344,13 @@ def _keep_known_columns(
     return left, column, left_out
 
 
-def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
-    """Return the numbers of columns in a file, or, with `words`, the words that these numbers from
-    `first` on stand for.
+def columns_of(asked: BagSpec, column: Column, words: np.ndarray | None, *, named: bool) -> Column:
+    """Return the ids of a column of entries: words if `named`, else numbers in a file, or with
+    `words` those that these numbers stand for.
     """
-    if words is None:
-        return column
-    return CodedColumn((np.asarray(column) - first).astype(np.int32), words)
+    if words is not None and not named:
+        column = CodedColumn((np.asarray(column) - asked.first).astype(np.int32), words)
+    return drop_unused_values(column)
 
 
 def drop_unused_values(column: Column) -> Column:

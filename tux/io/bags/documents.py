@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from tux.arrays.arrow import STRING, CodedColumn
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries
-from tux.io.source.text import NOT_UTF_8, BadRows, text_blocks
+from tux.io.source.text import NOT_UTF_8, BadRows, Tell, text_blocks
 
 LETTER, DIGIT = 1, 2  # kinds of characters of words; 0: the character ends a word
 CHARACTERS = 0x110000
@@ -221,12 +221,51 @@ def read_documents(
 
     `stop` names a file of words to pass over, cut into words as the text is.
     """
+    read = _count_lines(asked, stop, _of_file(asked) if texts is None else _of_memory(texts, asked))
+    if not read.rows:
+        raise DataError(f"{asked.path} is empty")
+    if most := read.beyond(asked):
+        raise DataError(
+            f"a {asked.column} stands {most:,} times in a {asked.row}, beyond {asked.dtype}",
+            where=asked.path,
+        )
+    return read.entries._replace(value=read.entries.value.astype(asked.dtype))
+
+
+class DocumentsRead(NamedTuple):
+    """The documents of some lines, of which there are `rows`, bad ones too. Counts are int32."""
+
+    entries: Entries
+    rows: int
+
+    def beyond(self, asked: BagSpec) -> int:
+        """Return the largest count, if it is too large for its field; else 0."""
+        counts = self.entries.value
+        most = int(counts.max(initial=0)) if asked.dtype.kind in "iub" else 0
+        return most if most > asked.counts()[1] else 0
+
+
+def read_share_documents(
+    asked: BagSpec, stop: str | os.PathLike[str] | None, tell: Tell | None
+) -> DocumentsRead:
+    """Read a share of the lines of a text; they are numbered from 1 here. See `read_documents`.
+    `tell` is called with the amount read.
+    """
+    return _count_lines(asked, stop, _of_file(asked, tell))
+
+
+def _count_lines(
+    asked: BagSpec,
+    stop: str | os.PathLike[str] | None,
+    blocks: Iterable[tuple[str, np.ndarray]],
+) -> DocumentsRead:
+    """Count the words of lines in blocks, each with a mask of its good lines."""
     counter = _Counter()
     for block in text_blocks(stop) if stop is not None else ():
         counter.count(_text(block, BadRows(str(stop), stop=True), 1)[0])
     counter.stops, counter.done = counter.size, 0
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
-    for text, good in _of_file(asked) if texts is None else _of_memory(texts, asked.bad):
+    for text, good in blocks:
         counted = counter.count(text)
         gathered.add(
             np.flatnonzero(good) + number,
@@ -235,22 +274,9 @@ def read_documents(
             counted.counts,
         )
         number += len(good)
-    if number == 1:
-        raise DataError(f"{asked.path} is empty")
     entries = gathered.whole()
-    if (
-        len(entries.value)
-        and asked.dtype.kind in "iub"
-        and (most := int(entries.value.max())) > asked.counts()[1]
-    ):
-        raise DataError(
-            f"a {asked.column} stands {most:,} times in a {asked.row}, beyond {asked.dtype}",
-            where=asked.path,
-        )
-    return entries._replace(
-        column=CodedColumn(np.asarray(entries.column), counter.names()),
-        value=entries.value.astype(asked.dtype),
-    )
+    column = CodedColumn(np.asarray(entries.column), counter.names())
+    return DocumentsRead(entries._replace(column=column), number - 1)
 
 
 def _text(block: bytes, bad: BadRows, number: int) -> tuple[str, np.ndarray]:
@@ -271,16 +297,18 @@ def _text(block: bytes, bad: BadRows, number: int) -> tuple[str, np.ndarray]:
         return b"\n".join(lines).decode(), good
 
 
-def _of_file(asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
+def _of_file(asked: BagSpec, tell: Tell | None = None) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the lines of a file in blocks, each with a mask of its good lines."""
-    number = 1
+    number, size = 1, 0
     for block in text_blocks(asked.path, asked.bad.places):
         text, good = _text(block, asked.bad, number)
-        number += len(good)
+        number, size = number + len(good), size + len(block)
         yield text, good
+        if tell:
+            tell(size, asked.bad.places.pieces - 1)
 
 
-def _of_memory(texts: Sequence[Any], bad: BadRows) -> Iterator[tuple[str, np.ndarray]]:
+def _of_memory(texts: Sequence[Any], asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
     """Yield strings as lines in blocks, each with a mask of the good ones. A string is bad if it is
     missing, or cannot be written as UTF-8.
     """
@@ -295,6 +323,6 @@ def _of_memory(texts: Sequence[Any], bad: BadRows) -> Iterator[tuple[str, np.nda
             if line is not None and SURROGATE.search(line):
                 why = "the text holds half of a surrogate pair"
             if why:
-                bad.note(begin + at + 1, why)
+                asked.bad.note(begin + at + 1, why)
                 lines[at], good[at] = "", False
         yield "".join(f"{line}\n" for line in lines), good

@@ -22,15 +22,18 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
-from tux.io.source.text import cut_word, note_bad_lines, quote_word, text_blocks
+from tux.io.source.text import Tell, cut_word, note_bad_lines, quote_word, text_blocks
 
 RULE = (
     "A docword file begins with three lines: the numbers of documents, of words, and of lines that "
     "follow."
 )
+HEAD_LINES = 3
 
 
-class _Head(NamedTuple):
+class DocwordHead(NamedTuple):
+    """The sizes at the beginning of a file."""
+
     documents: int
     words: int
     lines: int
@@ -79,25 +82,94 @@ def _parse_lines(text, documents, words, most, out, bad):  # type: ignore[no-unt
 
 def read_docword(asked: BagSpec) -> Entries:
     """Read a docword file; every document up to D is a row. See `tux.io.bags.bags.read_bags`."""
-    head: _Head | None = None
-    pieces: list[list[np.ndarray]] = [
-        [np.empty(0, np.int32)],
-        [np.empty(0, np.int32)],
-        [np.empty(0, asked.dtype)],
-    ]
-    begun, number, filled = b"", 1, 0
+    begun = b""
+    lines: DocwordLines | None = None
     for block in text_blocks(asked.path, asked.bad.places):
-        if head is None:
+        if lines is None:
             begun = block = begun + block
-            if begun.count(b"\n") < 3:
+            if begun.count(b"\n") < HEAD_LINES:
                 continue
-            *first, block = begun.split(b"\n", 3)
-            head = _head(first, asked)
-            number = 4
+            *first, block = begun.split(b"\n", HEAD_LINES)
+            lines = DocwordLines(asked, _head(first, asked), HEAD_LINES + 1)
+        lines.add(block)
+    if lines is None:
+        raise _no_sizes(asked, begun)
+    head, filled = lines.head, lines.filled
+    if filled != head.lines:
+        raise DataError(
+            f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
+            where=asked.bad.places.of(3),
+            do="Is the file cut short?",
+        )
+    rows = np.arange(1, head.documents + 1)
+    entries = lines.entries(rows)
+    if not is_plausible_size(head.documents, len(entries.row)):
+        raise DataError(
+            f"{head.documents:,} {asked.row}s, but only {len(entries.row):,} lines of "
+            f"{asked.column}s",
+            where=asked.bad.places.of(1),
+            do=RULE,
+        )
+    return entries
+
+
+def begin_docword(asked: BagSpec) -> DocwordHead:
+    """Return the sizes at the beginning of a file, of which no more is read. Raises the errors of
+    `read_docword` about them.
+    """
+    begun = b""
+    for block in text_blocks(asked.path, asked.bad.places):
+        begun += block
+        if begun.count(b"\n") >= HEAD_LINES:
+            return _head(begun.split(b"\n", HEAD_LINES)[:HEAD_LINES], asked)
+    raise _no_sizes(asked, begun)
+
+
+class DocwordRead(NamedTuple):
+    """The entries of some lines of a file, and how many of the lines are not blank, bad ones
+    too.
+    """
+
+    entries: Entries
+    filled: int
+
+
+def read_share_docword(
+    asked: BagSpec, head: DocwordHead, tell: Tell | None, *, first: bool
+) -> DocwordRead:
+    """Read a share of the lines of a file that begins with the sizes `head`; the `first` share has
+    these, all in its first file. No document is a row yet. `tell` is called with the amount read.
+    """
+    lines, size = DocwordLines(asked, head, HEAD_LINES * first + 1), 0
+    left = HEAD_LINES * first
+    for block in text_blocks(asked.path, asked.bad.places):
+        size += len(block)
+        if left:
+            passed = min(left, block.count(b"\n"))
+            block, left = block.split(b"\n", passed)[passed], left - passed
+        lines.add(block)
+        if tell:
+            tell(size, asked.bad.places.pieces - 1)
+    return DocwordRead(lines.entries(np.empty(0, np.int64)), lines.filled)
+
+
+class DocwordLines:
+    """The entries of the lines so far, the first of which has this `number`; `filled`: how many
+    lines are not blank.
+    """
+
+    def __init__(self, asked: BagSpec, head: DocwordHead, number: int) -> None:
+        self.asked, self.head, self.number, self.filled = asked, head, number, 0
+        kinds = np.dtype(np.int32), np.dtype(np.int32), asked.dtype
+        self._pieces = [[np.empty(0, kind)] for kind in kinds]
+
+    def add(self, block: bytes) -> None:
+        """Append a block of lines."""
+        asked, head = self.asked, self.head
         lines = block.count(b"\n")
         out, bad = np.empty((3, lines), np.int64), np.empty(lines, np.bool_)
         most = asked.counts()[1]
-        count, here = _parse_lines(
+        count, filled = _parse_lines(
             np.frombuffer(block, np.uint8), head.documents, head.words, most, out, bad
         )
         if bad.any():
@@ -105,37 +177,29 @@ def read_docword(asked: BagSpec) -> Entries:
                 asked.bad,
                 np.flatnonzero(bad),
                 block,
-                number,
-                lambda line: _fault(line, head, asked),  # noqa: B023
+                self.number,
+                lambda line: _fault(line, head, asked),
             )
-        for piece, column in zip(pieces, out, strict=True):
+        for piece, column in zip(self._pieces, out, strict=True):
             piece.append(column[:count].astype(piece[0].dtype))
-        number, filled = number + lines, filled + here
-    if head is None:
-        raise DataError(
-            f"{asked.path} is empty" if not begun.strip() else "the sizes are cut short",
-            where=asked.bad.places.of(1),
-            do=RULE,
-        )
-    if filled != head.lines:
-        raise DataError(
-            f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
-            where=asked.bad.places.of(3),
-            do="Is the file cut short?",
-        )
-    row, column, value = (np.concatenate(piece) for piece in pieces)
-    if not is_plausible_size(head.documents, len(row)):
-        raise DataError(
-            f"{head.documents:,} {asked.row}s, but only {len(row):,} lines of {asked.column}s",
-            where=asked.bad.places.of(1),
-            do=RULE,
-        )
-    rows = np.arange(1, head.documents + 1)
-    numbering = ColumnNumbering("docword", 1)
-    return Entries(rows, narrow(row), column, value, numbering=numbering)
+        self.number, self.filled = self.number + lines, self.filled + filled
+
+    def entries(self, rows: np.ndarray) -> Entries:
+        """Return all entries, of documents with the numbers `rows` (n,)."""
+        row, column, value = (np.concatenate(piece) for piece in self._pieces)
+        return Entries(rows, narrow(row), column, value, numbering=ColumnNumbering("docword", 1))
 
 
-def _head(lines: list[bytes], asked: BagSpec) -> _Head:
+def _no_sizes(asked: BagSpec, begun: bytes) -> DataError:
+    """Return the error about a file that is `begun` alone, less than its sizes."""
+    return DataError(
+        f"{asked.path} is empty" if not begun.strip() else "the sizes are cut short",
+        where=asked.bad.places.of(1),
+        do=RULE,
+    )
+
+
+def _head(lines: list[bytes], asked: BagSpec) -> DocwordHead:
     """Parse the three sizes. Raises DataError if they are none, too large, or do not fit the
     vocabulary.
     """
@@ -161,10 +225,10 @@ def _head(lines: list[bytes], asked: BagSpec) -> _Head:
             where=asked.bad.places.of(2),
             do="Name the vocabulary that belongs to this file.",
         )
-    return _Head(*sizes)
+    return DocwordHead(*sizes)
 
 
-def _fault(line: str, head: _Head, asked: BagSpec) -> str:
+def _fault(line: str, head: DocwordHead, asked: BagSpec) -> str:
     """Return the fault of a line that was marked as bad, in words."""
     words = line.split()
     if len(words) != 3:

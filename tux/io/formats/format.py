@@ -22,6 +22,7 @@ class Format(Enum):
     METIS = "metis"
     PARQUET = "parquet"
     NPZ = "npz"  # numpy's arrays, perhaps a sparse matrix of scipy
+    NPY = "npy"  # one array of numpy, which only points may be
     MARKET = "market"  # Matrix Market
     DIMACS = "dimacs"
     GML = "gml"

@@ -1,14 +1,15 @@
 """The input cut into shares of about as many bytes, one for each worker, and the rows of one share.
 
 Shares are made of whole rows, and one after the other they are the whole input: text is cut at ends
-of lines, Parquet between row groups. Packed files, and text whose first rows run over several
-lines, are not cut. Only a few bytes are read to find the cuts.
+of lines, Parquet between row groups, an array of numpy between rows. Packed files, and text whose
+first rows run over several lines, are not cut. Only a few bytes are read to find the cuts.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import ColumnPieces
+from tux.arrays.npy import map_npy
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.edges.columns import WantedColumns
@@ -38,7 +40,9 @@ from tux.io.source.table_lines import LineCounts, several_lines
 from tux.io.source.text import BadRows, Tell, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
-LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart
+# formats whose lines can be read apart
+LINES = (Format.TEXT, Format.SVM, Format.LDA_C, Format.DOCWORD)
+HEAD = 3  # lines at the beginning of a docword file that stay together
 
 
 class Cut(NamedTuple):
@@ -99,6 +103,10 @@ def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int
     format = detect_format(input_files(data)) if format is None else format
     if format is Format.PARQUET:
         return _near_group
+    if format is Format.NPY:
+        return _near_row
+    if format is Format.DOCWORD:
+        return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD))
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
     return _near_line if apart else _near_file
 
@@ -148,13 +156,22 @@ def _near_group(file: InputFile, at: int) -> int | None:
     return None if place == len(groups) else place
 
 
-def _near_line(file: InputFile, at: int) -> int | None:
-    """Return the next end of a line, but none before that of the first row, which may be a
-    header.
+def _near_row(file: InputFile, at: int) -> int | None:
+    """Return the number of rows of an array that are about the share `at` / size of its file; None
+    if these are all.
+    """
+    rows = len(map_npy(file.path))
+    place = rows * at // file.size
+    return None if place == rows else place
+
+
+def _near_line(file: InputFile, at: int, first: Callable[[str], int] | None = None) -> int | None:
+    """Return the next end of a line, but none before the end ``first(path)`` of a header; without
+    it, of the first row, which may be one.
     """
     if is_packed(head_of(file.path, 8)):
         return _near_file(file, at)
-    end = max(_line_end(file.path, at - 1), _first_row_end(file.path))
+    end = max(_line_end(file.path, at - 1), (first or _first_row_end)(file.path))
     return None if end >= file.size else end
 
 
@@ -170,13 +187,19 @@ def _line_end(path: str, begin: int) -> int:
 
 def _first_row_end(path: str) -> int:
     """Return the end of the first row of a file of text; the end of the file if there is none."""
-    lines = end = 0  # counted, as the text of a file is without its byte order marks
+    lines = 0  # counted, as the text of a file is without its byte order marks
     for block in line_blocks(FilePiece(path), STEP):
         rows = rows_of(block, 1)
         lines += block.count(b"\n", 0, rows[0].end if rows else None)
         if rows:
             break
-    for _ in range(lines):
+    return _end_of_lines(path, lines)
+
+
+def _end_of_lines(path: str, count: int) -> int:
+    """Return the end of the first lines of a file of text; that of the file if it has fewer."""
+    end = 0
+    for _ in range(count):
         end = _line_end(path, end)
     return end
 

@@ -12,11 +12,12 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.frames import arrow_table, dates_as_integers, frame_of, has_arrow, levels_of
 from tux.arrays.given import check_unmasked, nanoseconds
-from tux.arrays.npy import read_npy, read_npz
+from tux.arrays.npy import map_npy, read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
 from tux.io.formats.detect import Format, detect_format
+from tux.io.source.input_files import FilePiece
 
 NPY = b"\x93NUMPY"
 
@@ -41,38 +42,66 @@ class Column(NamedTuple):
         values = self.values
         return isinstance(values, Lists) or (isinstance(values, np.ndarray) and values.ndim > 1)
 
+    @property
+    def width(self) -> int:
+        """The numbers of the first row that has some, of a column of lists; 0 if there is none."""
+        values = self.values
+        if isinstance(values, Lists):
+            return next((int(count) for count in values.counts[~self.missing] if count), 0)
+        return values.shape[1] if isinstance(values, np.ndarray) and values.ndim > 1 else 0
+
     def lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers (n, width), and a mask (n,) of the rows that have another number of
-        them. Width 0 stands for the width of the first row that has a number, 0 if there is none.
+        them. Width 0 stands for that of the column.
         """
         values = self.values
         if isinstance(values, np.ndarray):
             return values, np.full(len(values), bool(width) and values.shape[1] != width)
         assert isinstance(values, Lists)
-        counts = values.counts
-        there = counts[~self.missing]
-        width = width or next((int(count) for count in there if count), 0)
+        counts, width = values.counts, width or self.width
         good = counts == width
         out = np.zeros((len(counts), width), values.values.dtype)
         out[good] = values.values[np.repeat(good, counts)].reshape(np.count_nonzero(good), width)
         return out, ~good
 
 
+def table_format(path: str | os.PathLike[str]) -> Format:
+    """Find out the format of a table of vertices. Raises the errors of
+    `tux.io.formats.detect.detect_format`.
+    """
+    return Format.NPY if head_of(path, len(NPY)) == NPY else detect_format(path)
+
+
 def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
     """Read the columns of a file of Parquet or of numpy's arrays; None for a file of text. The only
     array of a .npy file has the name "".
     """
-    if head_of(path, len(NPY)) == NPY:
-        return {"": _of_array(read_npy(path, most=2), str(path))}
-    format = detect_format(path)
-    if format is Format.PARQUET:
-        with arrow.parquet_file(path) as file:
-            table = arrow.validate_piece(file.read())
-        return _of_arrow(table, os.fspath(path), dates=True)
-    if format is Format.NPZ:
-        arrays = read_npz(path, None, most=2)
-        return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
+    match table_format(path):
+        case Format.NPY:
+            return {"": _of_array(read_npy(path, most=2), str(path))}
+        case Format.PARQUET:
+            return parquet_columns(FilePiece(os.fspath(path)))
+        case Format.NPZ:
+            arrays = read_npz(path, None, most=2)
+            return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
     return None
+
+
+def parquet_columns(piece: FilePiece, names: Sequence[str] | None = None) -> dict[str, Column]:
+    """Read the named columns, or all, of a piece of a Parquet file."""
+    with arrow.parquet_file(piece.path) as file:
+        groups = [*range(file.metadata.num_row_groups)][piece.begin : piece.end]
+        table = file.read_row_groups(groups, columns=None if names is None else [*names])
+        table = arrow.validate_piece(table if names is None else table.select([*names]))
+    return _of_arrow(table, piece.path, dates=True)
+
+
+def npy_columns(piece: FilePiece, names: Sequence[str] | None = None) -> dict[str, Column]:
+    """Read the rows of a piece of a .npy file, as `file_columns` reads all. Raises `DataError` for
+    an array that cannot be read in pieces.
+    """
+    rows = np.array(map_npy(piece.path)[piece.begin : piece.end])
+    return {"": _of_array(rows, piece.path)} if names is None or names else {}
 
 
 def memory_columns(table: Any, kind: str) -> dict[str, Column]:
@@ -121,16 +150,17 @@ def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Colum
     """Return the columns of a table of Arrow. Columns of types that are not read here have no value
     in any row. With `dates`, dates become integers, as ids are.
     """
-    columns, rows = {}, table.num_rows
+    columns, rows, readable = {}, table.num_rows, False
     for at, name in enumerate(table.column_names):
         try:
             column = table.column(at)
             held = dates_as_integers(column) if dates else None
             columns[name] = Column(*(held or arrow.table_column(column)), held is None)
+            readable = True
         except DataError:
             nothing = CodedColumn(np.zeros(rows, np.int32), np.array([""], STRING))
             columns[name] = Column(nothing, np.ones(rows, np.bool_), measured=False)
-    if all(column.missing.all() and not column.measured for column in columns.values()):
+    if not readable:
         raise DataError("no column of numbers, strings or lists of numbers", where=where)
     return columns
 

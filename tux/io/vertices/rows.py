@@ -4,7 +4,7 @@ fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from tux.arrays.arrow import CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER, BadRows, quote_word
 from tux.io.vertices.arrays import Column
 from tux.io.vertices.columns import PickedColumns, WantedField, wrong_width
@@ -28,23 +29,35 @@ class Columns(NamedTuple):
     unit: str  # before the line's number: "" of text, else "row "
     taken: Mapping[str, str] = {}  # see `tux.io.vertices.columns.columns_by_field`
     notes: tuple[str, ...] = ()
+    passed: LineCounts = LineCounts()  # of text
+    doubt: tuple[str, ...] = ()  # likewise: a sentence where its first row may be one of names
     first: int = 1  # the number of the first row, where rows are numbered
 
 
 class VertexRows:
-    """The rows of a table with a mask of the good ones; bad ones are noted as they are found."""
+    """The rows of a table with a mask of the good ones; bad ones are noted as they are found.
 
-    def __init__(self, read: Columns, bad: BadRows, kind: str) -> None:
-        self._read, self._bad, self._kind = read, bad, kind
+    `words`: columns that hold words, though the rows here do not show it. Faults are looked for
+    one after the other: `first_step` is the number of the look that has noted the first bad row, 0
+    if it was bad before. `repeated`: some good rows had an id that came before.
+    """
+
+    def __init__(self, read: Columns, bad: BadRows, kind: str, words: Collection[str] = ()) -> None:
+        self._read, self._bad, self._kind, self._words = read, bad, kind, words
         self.keep = np.ones(len(read.lines), np.bool_)
+        self.steps = self.first_step = 0
+        self.repeated = False
 
     def drop(self, rows: np.ndarray, why: Callable[[int], str]) -> None:
         """Note as bad those of `rows` (n,) bool that are good so far; ``why(row)`` returns the
         fault in words.
         """
+        before, self.steps = self._bad.count, self.steps + 1
         for row in np.flatnonzero(rows & self.keep).tolist():
             self._bad.note(int(self._read.lines[row]), why(row), self._read.unit)
         self.keep &= ~rows
+        if self._bad.count and not before:
+            self.first_step = self.steps
 
     def ids(self) -> Any:
         """Return the column of ids, or the numbers of the rows."""
@@ -120,13 +133,13 @@ class VertexRows:
         if values.values.dtype.kind in "iu":
             return self._cast_numbers(wanted, name, values.values[values.codes])
         texts = [str(text) for text in values.values.tolist()]
-        if all(map(NUMBER.fullmatch, filter(None, texts))):
+        if name not in self._words and are_numbers(texts):
             numbers = np.array([float(text or 0) for text in texts])
             return self._cast_numbers(wanted, name, numbers[values.codes])
         if wanted.width is None and (wanted.dtype is None or wanted.dtype.kind in "iub"):
             return values
         raise DataError(
-            f"column {name!r} holds words, such as {quote_word(next(filter(None, texts)))}, "
+            f"column {name!r} holds words, such as {quote_word(next(filter(None, texts), ''))}, "
             "not numbers",
             where=self._bad.path,
             do='Declare the field as whole numbers, as in data("i4"), to number the words.',
@@ -165,7 +178,7 @@ class VertexRows:
         _, first = np.unique(codes, return_index=True)
         if len(first) == len(codes):
             return
-        again = np.zeros(len(self.keep), np.bool_)
+        self.repeated, again = True, np.zeros(len(self.keep), np.bool_)
         again[there] = True
         again[there[first]] = False
         first_of = dict(zip(codes[first].tolist(), there[first].tolist(), strict=True))
@@ -178,6 +191,11 @@ class VertexRows:
             return f"{self._kind} {known.values[code]} has a row already, {where}"
 
         self.drop(again, why)
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Return whether all words of a column that are not empty are numbers."""
+    return all(map(NUMBER.fullmatch, filter(None, texts)))
 
 
 def number_limits(dtype: np.dtype) -> tuple[float, float]:

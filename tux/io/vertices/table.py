@@ -7,20 +7,29 @@ from 0, and are the field's categories.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import CodedColumn
+from tux.arrays.arrow import CodedColumn, parquet_rows
 from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.edges.columns import unused_notes
+from tux.io.formats.format import Format
+from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.odd_ids import odd_ids
-from tux.io.source.text import BadRows, OnBadRow, quote_word
-from tux.io.vertices.arrays import Column, check_lengths, file_columns, memory_columns
+from tux.io.source.text import BadRows, OnBadRow, Tell, quote_word
+from tux.io.vertices.arrays import (
+    Column,
+    check_lengths,
+    file_columns,
+    memory_columns,
+    npy_columns,
+    parquet_columns,
+)
 from tux.io.vertices.columns import PickedColumns, WantedField, columns_by_field, pick_columns
 from tux.io.vertices.rows import Columns, VertexRows, filter_column, number_limits
 from tux.io.vertices.text import F8, Kinds, TableHead, columns_without_names, read_text
@@ -70,13 +79,42 @@ def read_vertices(
     bad = BadRows.of_memory(f"the table of {kind}s", on_bad_row)
     if path:
         bad = BadRows(path, stop=on_bad_row == "stop")
-    read = _read_columns(source, kind, wanted, bad, points)
-    rows = VertexRows(read, bad, kind)
+    read = read_columns(source, kind, wanted, bad, points)
+    good = good_rows(read, bad, kind, categories or {})
+    for each in read.picked.fields:
+        if each.name in good.words:
+            check_categories(each, good.words[each.name], bad.path)
+    if not good.rows.keep.any() and bad.count:
+        raise bad.no_usable_row()
+    notes = (*read.notes, *read.passed.notes(kind), *read.doubt)
+    if points and path and isinstance(good.ids, CodedColumn):
+        notes = (*notes, *odd_ids({kind: Ids(good.ids.values)}))
+    counts = bad.count, bad.first
+    return VertexTable(bad.path, good.ids, good.fields, good.words, *counts, read.taken, notes)
+
+
+class GoodRows(NamedTuple):
+    """The good rows of a table, m of n: their ids, their fields (m,) or (m, width), and the words
+    that numbers stand for, by field; and the `rows` (n,) of which they are.
+    """
+
+    ids: Any
+    fields: dict[str, np.ndarray]
+    words: dict[str, np.ndarray]
+    rows: VertexRows
+
+
+def good_rows(
+    read: Columns, bad: BadRows, kind: str, known: Categories, words: Collection[str] = ()
+) -> GoodRows:
+    """Return the good rows of the columns of a table. Bad ones are noted. `known`: the categories
+    of earlier data; `words`: see `VertexRows`.
+    """
+    rows = VertexRows(read, bad, kind, words)
     found: dict[str, np.ndarray | CodedColumn] = {
         each.name: rows.field(each, columns) for each, columns in read.picked.fields.items()
     }
     ids = rows.ids()
-    known = categories or {}
     for name, values in found.items():
         if isinstance(values, CodedColumn) and name in known:
             new = np.flatnonzero(Ids(known[name]).encode(values.values) < 0)
@@ -88,37 +126,73 @@ def read_vertices(
                 ),
             )
     rows.unique(ids)
-    keep = rows.keep
-    fields, words = {}, {}
-    for each in read.picked.fields:
-        values = found[each.name]
+    fields, own = {}, {}
+    for name, values in found.items():
         if isinstance(values, CodedColumn):
-            words[each.name], fields[each.name] = _number_words(values, keep, known.get(each.name))
-            _check_categories(each, words[each.name], bad.path)
+            own[name], fields[name] = _number_words(values, rows.keep, known.get(name))
         else:
-            fields[each.name] = values[keep]
-    if not keep.any() and bad.count:
-        raise bad.no_usable_row()
-    good = filter_column(ids, keep)
-    notes = read.notes
-    if points and path and isinstance(good, CodedColumn):
-        notes = (*notes, *odd_ids({kind: Ids(good.values)}))
-    return VertexTable(bad.path, good, fields, words, bad.count, bad.first, read.taken, notes)
+            fields[name] = values[rows.keep]
+    return GoodRows(filter_column(ids, rows.keep), fields, own, rows)
 
 
 # ---- columns
 
 
-def _read_columns(
+def read_columns(
     source: Any, kind: str, wanted: Sequence[WantedField] | None, bad: BadRows, points: bool
 ) -> Columns:
     """Read the columns of a table that are used, with the place of each row."""
     if not isinstance(source, str | os.PathLike):
         columns = memory_columns(source, kind)
     elif (of_file := file_columns(source)) is None:
-        return _read_text(kind, wanted, bad, points)
+        return read_text_columns(kind, wanted, bad, points=points)
     else:
         columns = of_file
+    picked, columns = _pick(columns, source, kind, wanted, bad.path, points)
+    used = {name: columns[name] for name in picked.columns}
+    first = int(isinstance(source, str | os.PathLike))
+    return _numbered_rows(picked, used, [*columns], bad.path, first=first)
+
+
+def read_column_share(
+    kind: str,
+    wanted: Sequence[WantedField] | None,
+    bad: BadRows,
+    *,
+    points: bool,
+    whole: str,
+    format: Format,
+) -> Columns:
+    """Read the columns that are used of a share of the `whole` file, Parquet or an array of numpy;
+    `bad.path` is the share.
+    """
+    read = npy_columns if format is Format.NPY else parquet_columns
+    (piece,) = pieces_of(bad.path) or [FilePiece(whole, 0, 0)]
+    types = read(FilePiece(whole, 0, 0))
+    picked, named = _pick(types, whole, kind, wanted, whole, points)
+    given = dict(zip(named, types, strict=True))
+    columns = read(piece, [given[name] for name in picked.columns])
+    used = {name: columns[given[name]] for name in picked.columns}
+    bad.places.begin(1, piece, _rows_before(piece, format) + 1)
+    return _numbered_rows(picked, used, [*named], whole)
+
+
+def _rows_before(piece: FilePiece, format: Format) -> int:
+    """Count the rows of a file before a piece of it."""
+    if format is Format.NPY or not piece.begin:
+        return piece.begin
+    return parquet_rows(piece.path, 0, piece.begin)
+
+
+def _pick(
+    columns: dict[str, Column],
+    source: Any,
+    kind: str,
+    wanted: Sequence[WantedField] | None,
+    where: str,
+    points: bool,
+) -> tuple[PickedColumns, dict[str, Column]]:
+    """Find the columns that are used among those of a table; return all under their names."""
     columns = {name or "x": column for name, column in columns.items()}
     if points and len(columns) == 1 and wanted is not None:
         (only,) = columns.values()
@@ -135,27 +209,38 @@ def _read_columns(
         kind,
         wanted,
         lists,
-        bad.path,
+        where,
         points=points,
         numeric=numeric.__contains__,
         levels=[*map(str, levels_of(source))],
     )
-    used = {name: columns[name] for name in picked.columns}
-    count = check_lengths(used, bad.path)
-    return Columns(
-        picked,
-        used,
-        np.arange(1, count + 1),
-        "row ",
-        columns_by_field(picked),
-        _unused_notes(picked, [*columns]),
-        first=int(isinstance(source, str | os.PathLike)),
-    )
+    return picked, columns
 
 
-def _read_text(
-    kind: str, wanted: Sequence[WantedField] | None, bad: BadRows, points: bool
+def _numbered_rows(
+    picked: PickedColumns,
+    used: dict[str, Column],
+    names: Sequence[str],
+    where: str,
+    *,
+    first: int = 1,
 ) -> Columns:
+    """Return the columns that are `used`, of all `names`, with their rows in order."""
+    lines = np.arange(1, check_lengths(used, where) + 1)
+    notes = _unused_notes(picked, names)
+    return Columns(picked, used, lines, "row ", columns_by_field(picked), notes, first=first)
+
+
+def read_text_columns(
+    kind: str,
+    wanted: Sequence[WantedField] | None,
+    bad: BadRows,
+    *,
+    points: bool,
+    whole: str = "",
+    tell: Tell | None = None,
+) -> Columns:
+    """Read the columns that are used of a file of text, or of a share of the `whole` one."""
     chosen: list[tuple[PickedColumns, dict[str, str], tuple[str, ...]]] = []
 
     def choose(head: TableHead) -> Kinds:
@@ -190,11 +275,11 @@ def _read_text(
         return kinds
 
     fields = () if wanted is None else (each.name for each in wanted)
-    read = read_text(bad, choose, ("id", kind, f"{kind}id", *fields), kind)
+    read = read_text(bad, choose, ("id", kind, f"{kind}id", *fields), kind, whole, tell)
     none = np.zeros(len(read.lines), np.bool_)
     columns = {name: Column(values, none) for name, values in read.columns.items()}
     picked, named, notes = chosen[0]
-    return Columns(picked, columns, read.lines, "", named, (*notes, *read.notes))
+    return Columns(picked, columns, read.lines, "", named, notes, read.passed, read.doubt)
 
 
 def _unused_notes(picked: PickedColumns, names: Sequence[str]) -> tuple[str, ...]:
@@ -218,7 +303,7 @@ def _number_words(
     return names.values, codes
 
 
-def _check_categories(wanted: WantedField, names: np.ndarray, where: str) -> None:
+def check_categories(wanted: WantedField, names: np.ndarray, where: str) -> None:
     """Raise DataError for more categories than the dtype of the field can number."""
     dtype = wanted.dtype or np.dtype("i4")
     if len(names) - 1 > number_limits(dtype)[1]:

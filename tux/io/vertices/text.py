@@ -16,19 +16,22 @@ from tux.base.errors import DataError
 from tux.io.edges.columns import plain_name
 from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, lines_of
 from tux.io.source.first_lines import first_lines
+from tux.io.source.input_files import pieces_of
 from tux.io.source.row_one import GAPS, has_names, may_be_names
-from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows
+from tux.io.source.table_lines import JUDGED, FirstRows, LineCounts, TableLines, first_rows
 from tux.io.source.table_text import TableText
 from tux.io.source.text import (
     EMPTY,
     NUMBER,
     BadRows,
+    Tell,
     doubt_of_row,
     quote_word,
     text_blocks,
 )
 
 F8 = np.dtype("f8")
+NO_LINES = np.empty(0, np.int64)
 
 
 class TableHead(NamedTuple):
@@ -47,11 +50,14 @@ class TableHead(NamedTuple):
 
 
 class TextColumns(NamedTuple):
-    """The columns of good rows, by name, the line of each row, and sentences for the user."""
+    """The columns of good rows, by name, the line of each row, counts of lines that were passed
+    over, and a sentence where the first row may be one of names.
+    """
 
     columns: dict[str, arrow.Column]
     lines: np.ndarray  # (n,) int64
-    notes: tuple[str, ...]
+    passed: LineCounts
+    doubt: tuple[str, ...]
 
 
 def columns_without_names(width: int) -> list[str]:
@@ -64,13 +70,21 @@ Kinds = dict[str, np.dtype | None]
 
 
 def read_text(
-    bad: BadRows, choose: Callable[[TableHead], Kinds], known: Collection[str], row: str = "row"
+    bad: BadRows,
+    choose: Callable[[TableHead], Kinds],
+    known: Collection[str],
+    row: str = "row",
+    whole: str = "",
+    tell: Tell | None = None,
 ) -> TextColumns:
     """Read the columns of a file of text that `choose` names. `known` are names that the line of
     names may have; messages call a row `row`. A row is bad if it has another width, an empty cell
     in one of these columns, or a number that is none or is not finite.
+
+    `bad.path` may be a share of the `whole` file, whose first lines show the table. `tell` is
+    called with the amount read.
     """
-    first = first_lines(bad.path, JUDGED)
+    first = first_lines(whole or bad.path, JUDGED)
     if (seen := first_rows(first, 2)) is None:
         what = "has comments alone" if first.text.strip() else "is empty"
         raise DataError(f"{bad.path} {what}", do="A table has a line of names.")
@@ -80,21 +94,30 @@ def read_text(
         text = _begin_table(seen._replace(table=[title, *seen.table]), True, bad, choose)
     else:
         text = _begin_table(seen, titled, bad, choose)
-    lines, number = TableLines(text.layout), 1  # the latter of the block's first line
-    if titled:
-        lines.title = seen.title_line(first)
-    for block in lines.of_file(text_blocks(bad.path)):
+    passed = _read_blocks(text, seen.title_line(first) if titled else b"", tell)
+    doubt: tuple[str, ...] = ()
+    if not titled and may_be_names(seen.table):
+        doubt = (doubt_of_row(1, ", ".join(seen.table[0]), row, "is one of names"),)
+    columns = dict(zip(text.kinds, text.pieces.columns(), strict=True))
+    return TextColumns(columns, np.concatenate([NO_LINES, *text.lines]), passed, doubt)
+
+
+def _read_blocks(text: _VertexText, title: bytes, tell: Tell | None) -> LineCounts:
+    """Read the rows of a table, whose line of names is `title`, if it has one. Return counts of
+    lines that were passed over.
+    """
+    lines, number, size = TableLines(text.layout), 1, 0  # of the block's first line; what is read
+    lines.title = title
+    begins = any(piece.begin == 0 != piece.end for piece in pieces_of(text.bad.path))
+    blocks = text_blocks(text.bad.path, text.bad.places)
+    for block in lines.of_file(blocks) if begins else lines.blocks(blocks):
         text.add(block, number)
         number += block.count(b"\n")
-    lines.repeated -= titled
-    notes = lines.line_counts.notes(row)
-    if not titled and may_be_names(seen.table):
-        notes = (*notes, doubt_of_row(1, ", ".join(seen.table[0]), row, "is one of names"))
-    return TextColumns(
-        dict(zip(text.kinds, text.pieces.columns(), strict=True)),
-        np.concatenate([np.empty(0, np.int64), *text.lines]),
-        notes,
-    )
+        size += len(block)
+        if tell:
+            tell(size, text.bad.places.pieces - 1)
+    lines.repeated -= bool(title) and begins
+    return lines.line_counts
 
 
 def _begin_table(

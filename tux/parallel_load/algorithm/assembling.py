@@ -10,7 +10,7 @@ from tux.arrays.ids import Ids
 from tux.graph.parts import EdgePart, Part, TypePart
 from tux.parallel_load.algorithm.columns import BadColumns, MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.homes import VertexPlaces, homes_of, read_holders
-from tux.parallel_load.algorithm.numbering import Sizes
+from tux.parallel_load.algorithm.id_ranges import Sizes
 from tux.parallel_load.algorithm.placing import PartEdges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.positions import make_rows, occurring

@@ -59,6 +59,13 @@ class MessageColumns:
             raise self.bad(f"an array of {array.dtype}, not of {dtype}")
         return array
 
+    def rows(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+        """Take the next array, of numbers of this type in this shape."""
+        array = self._next()
+        if array.dtype != dtype or array.shape != shape:
+            raise self.bad(f"an array of {array.dtype} of shape {array.shape}")
+        return array
+
     def numbers(
         self, length: int | None = None, *, least: int = 0, below: int = MORE_THAN_ALL_EDGES
     ) -> np.ndarray:

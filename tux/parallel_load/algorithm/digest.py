@@ -15,7 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.edges import digest_column, digest_data, digest_edge_type, digest_ids
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import (
+    digest_column,
+    digest_data,
+    digest_edge_type,
+    digest_ids,
+    digest_words,
+)
 from tux.arrays.ids import Ids
 from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import DataError
@@ -87,10 +94,16 @@ class EdgesDigest:
 
     def add_data(self, kept: Sequence[Kept]) -> None:
         """Add the fields of vertices that the loaders have `kept`, when all columns are added."""
-        for kind, fields in sorted(self._plan.data.items()):
-            for name in sorted(fields):
+        for kind in sorted(self._plan.types):
+            for name in sorted(self._plan.data_of(kind)):
                 row = join_ranges(kept, f"data.{kind}.{name}")
-                digest_data(self._state, kind, name, (row.rows,), row.pieces)
+                digest_data(self._state, kind, name, row.shape, row.pieces)
+
+    def add_categories(self, categories: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        """Add the words that numbers of fields stand for, when all fields are added."""
+        for kind, named in sorted(categories.items()):
+            for name, words in sorted(named.items()):
+                digest_words(self._state, kind, name, np.array(words, STRING))
 
     @property
     def text(self) -> str:
@@ -109,7 +122,7 @@ class DigestThread:
         self._kept = [SpooledArrays(spool) for spool in spools]
         self._plan, self._fields = plan, fields
         self._all_there, self._stop = threading.Event(), threading.Event()
-        self._digest = ""
+        self._digest: EdgesDigest | None = None
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="tux-digest", daemon=True)
 
@@ -122,15 +135,17 @@ class DigestThread:
         self._all_there.set()
         self._thread.join()
 
-    def result(self) -> str:
-        """Return the digest; to be asked for when the loaders have ended. Raise DataError or
-        DiskError if it could not be computed.
+    def result(self, categories: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+        """Return the digest; to be asked for when the loaders have ended. `categories`: see
+        `EdgesDigest.add_categories`. Raise DataError or DiskError if it could not be computed.
         """
         self._all_there.set()
         self._thread.join()
         if self._error is not None:
             raise self._error
-        return self._digest
+        assert self._digest
+        self._digest.add_categories(categories)
+        return self._digest.text
 
     def _run(self) -> None:
         try:
@@ -138,7 +153,7 @@ class DigestThread:
         except Exception as error:
             self._error = error
 
-    def _compute(self) -> str:
+    def _compute(self) -> EdgesDigest:
         sizes, edges = {}, {}
         for name in self._plan.types:
             groups = len(self._plan.groups_of(name))
@@ -157,12 +172,12 @@ class DigestThread:
                 digest.add(column, piece, first=at == 0)
         self._wait_for_data()
         digest.add_data(self._kept)
-        return digest.text
+        return digest
 
     def _wait_for_data(self) -> None:
         """Wait until each loader has left the data of its vertices."""
-        for kind, fields in self._plan.data.items():
-            for name in fields:
+        for kind in self._plan.types:
+            for name in self._plan.data_of(kind):
                 self._wait(f"data.{kind}.{name}")
 
     def _wait(self, *names: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,7 +24,9 @@ Codes = dict[str, list[np.ndarray]]
 class ShareVertices:
     """The vertices of one type in a share, ascending by id, and by `index` when they have one.
     `degrees`: edges at each end of the type (`LoadingPlan.ends_of`), in this share until the owners
-    have answered, then in all. `signs` (ends, 3): see `tux.parallel_load.algorithm.kinds`.
+    have answered, then in all. `signs` (ends, 3): see `tux.parallel_load.algorithm.kinds`. If there
+    is a table of them, one more row of signs is that of its ids; `rows`: the vertex of each row of
+    the table, as a place among these; `beside`: 1 for vertices that are in more than the table.
     """
 
     values: np.ndarray
@@ -32,6 +34,8 @@ class ShareVertices:
     signs: np.ndarray
     index: np.ndarray
     position: np.ndarray
+    rows: np.ndarray = field(default_factory=lambda: NONE)
+    beside: np.ndarray = field(default_factory=lambda: NONE)
 
     def place(self, codes: Codes, plan: LoadingPlan, kind: str, places: np.ndarray) -> None:
         """Replace the vertices in the columns of `codes` by their `places` (n,) in a new order;
@@ -40,6 +44,8 @@ class ShareVertices:
         for end in plan.ends_of(kind):
             column = codes[end.edges][end.side]
             look_up(places, column, column)
+        if kind in plan.tables:
+            look_up(places, self.rows, self.rows)
 
 
 def distinct_ids(plan: LoadingPlan, share: InputShare) -> tuple[dict[str, ShareVertices], Codes]:
@@ -60,18 +66,35 @@ def _distinct_of_type(
         found.append(ids.values)
     if kind in share.vertices:
         found.append(Ids.of(share.vertices[kind])[0].values)
-    own = np.array([signs(values) for values in found])
-    own[0] |= own[len(ends) :].any(axis=0)
-    merged = found[0]
+    told = np.array([signs(values) for values in found])
+    told[0] |= told[len(ends) :].any(axis=0)
+    local = ShareVertices(found[0], [], told[: len(ends)], NONE, NONE)
+    if kind in plan.tables:
+        found.append(_take_table(share, kind, local))
     if len(found) > 1:
         ids, places = Ids.over(found)
-        merged = ids.values
+        local.values = ids.values
         for end, place in zip(ends, places, strict=False):
             column = codes[end.edges][end.side]
             look_up(place, column, column)
-    columns = (codes[end.edges][end.side] for end in ends)
-    degrees = [count_keys(column, len(merged)).astype(np.int32) for column in columns]
-    return ShareVertices(merged, degrees, own[: len(ends)], NONE, NONE)
+        if kind in plan.tables:
+            look_up(places[-1], local.rows, local.rows)
+            local.beside = np.zeros(len(ids), np.int8)
+            local.beside[np.concatenate(places[:-1])] = 1
+    for column in (codes[end.edges][end.side] for end in ends):
+        local.degrees.append(count_keys(column, len(local.values)).astype(np.int32))
+    return local
+
+
+def _take_table(share: InputShare, kind: str, local: ShareVertices) -> np.ndarray:
+    """Remove the ids of the rows of a table, and return them, each once, ascending; note their
+    signs, and the place of each row among them.
+    """
+    table = share.tables[kind]
+    ids, local.rows = Ids.of(table.ids)
+    local.signs = np.vstack([local.signs, signs(ids.values)])
+    share.tables[kind] = table._replace(ids=NONE)
+    return ids.values
 
 
 def _take_column(rows: InputShare, side: int) -> object:
@@ -90,15 +113,20 @@ def common_kinds(plan: LoadingPlan, known: np.ndarray) -> dict[str, np.dtype]:
     """
     kinds, first = {}, 0
     for kind in plan.types:
-        own = known[:, first : first + len(plan.ends_of(kind))].astype(bool)
+        groups = plan.groups_of(kind)
+        if kind in plan.tables:
+            groups[-1] = [len(plan.ends_of(kind))]  # its signs are the last
+            groups = groups[-1:] if plan.edgeless else groups
+        own = known[:, first : first + len(plan.ends_of(kind)) + (kind in plan.tables)].astype(bool)
         first += own.shape[1]
         kinds[kind] = kind_of(own.reshape(-1, 3))
-        groups = {kind_of(own[:, ends].reshape(-1, 3)) for ends in plan.groups_of(kind)}
-        if kinds[kind] == STRING and groups != {STRING}:
-            raise MustReadWhole(
-                f"ids of {kind} are numbers in edges of one type and texts in those of another, so "
-                "all edges are read whole"
-            )
+        if kinds[kind] == STRING and {kind_of(own[:, ends].reshape(-1, 3)) for ends in groups} != {
+            STRING
+        }:
+            what = "edges of one type and texts in those of another"
+            if kind in plan.tables:
+                what = "edges and texts in the table, or texts and numbers"
+            raise MustReadWhole(f"ids of {kind} are numbers in {what}, so all edges are read whole")
     return kinds
 
 
@@ -109,7 +137,7 @@ def convert_kind(
     local.values, places = in_kind(local.values, kind)
     if places is None:
         return
-    for counts in local.degrees:
+    for counts in (*local.degrees, *([local.beside] if name in plan.tables else [])):
         counts[places] = counts.copy()
     local.place(codes, plan, name, places)
 

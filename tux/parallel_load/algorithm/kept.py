@@ -21,7 +21,9 @@ from tux.parallel_load.algorithm.kinds import pack_ids, unpack_ids
 STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
 
-RANGES = re.compile(r"(ids|order|home|number|data|degrees)\..*|edges\.\w+\.degrees\.\d")
+RANGES = re.compile(
+    r"(ids|order|home|number|data|degrees|topology|held)\..*|edges\.\w+\.degrees\.\d"
+)
 """The names of arrays that all parts share."""
 
 Kept = Mapping[str, np.ndarray]
@@ -107,7 +109,7 @@ def join_ranges(kept: Sequence[Kept], name: str) -> ArrayPieces:
 def _row(kept: Kept, name: str) -> ArrayPieces:
     if isinstance(kept, SpooledArrays):
         return kept.row(name)
-    return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]])
+    return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]], kept[name].shape[1:])
 
 
 def kept_ids(kept: Sequence[Kept], name: str, groups: int) -> Iterator[np.ndarray]:

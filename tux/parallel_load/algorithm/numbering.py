@@ -28,8 +28,11 @@ from tux.parallel_load.algorithm.distinct import (
     distinct_ids,
     sort_by_index,
 )
+from tux.parallel_load.algorithm.held_links import RemovedLinks
+from tux.parallel_load.algorithm.id_ranges import DEGREES, IdRange, Sizes
 from tux.parallel_load.algorithm.kinds import pack_ids, unpack_ids
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
+from tux.parallel_load.algorithm.removing import count_again, remove_links
 from tux.parallel_load.algorithm.rounds import (
     Message,
     Messages,
@@ -40,44 +43,17 @@ from tux.parallel_load.algorithm.rounds import (
 )
 from tux.parallel_load.algorithm.splitters import ranges, sample_ids, splitters
 
-DEGREES = 1 << 31
-"""A number that no degree reaches: they are int32."""
-
-
-@dataclass
-class Sizes:
-    """The sizes of one type, which all loaders know: the first index (groups, n) of each loader's
-    ids of each group, and how many vertices there are; the bounds (n + 1,) of their ranges of
-    positions; and of either side of the union of all edges the vertices that have edges there, and
-    one more than the largest index of these.
-    """
-
-    starts: np.ndarray
-    count: int
-    positions: np.ndarray
-    present: np.ndarray
-    largest: np.ndarray
-
 
 @dataclass
 class NumberedShare:
-    """A share whose ids are numbers: `codes` are places in the `types`."""
+    """A share whose ids are numbers: `codes` are places in the `types`. `removed`: of the
+    edges of the first type.
+    """
 
     codes: Codes
     types: dict[str, ShareVertices]
     sizes: dict[str, Sizes]
-
-
-@dataclass
-class _Range:
-    """The ids of one type that a loader owns: of each share, the place of each of its ids there;
-    the degrees of all ids, the group of each (see `LoadingPlan.groups_of`), and its index.
-    """
-
-    places: list[np.ndarray]
-    degrees: list[np.ndarray]
-    group: np.ndarray
-    index: np.ndarray
+    removed: RemovedLinks = RemovedLinks()
 
 
 def number_vertices(
@@ -93,12 +69,16 @@ def number_vertices(
         convert_kind(plan, name, types[name], kind, codes)
     slices = yield from _ranges(plan, types)
     owned = yield from _exchange_ids(plan, types, slices, keep)
-    sizes = yield from _sizes(plan, me, owned)
+    sizes, removed = (yield from _sizes(plan, me, owned)), RemovedLinks()
+    if plan.held_share:
+        removed = yield from remove_links(plan, me, owned, sizes, codes, keep)
+        yield from count_again(plan, types, slices, owned, codes)
+        sizes = yield from _sizes(plan, me, owned)
     positions = yield from _positions(plan, owned, sizes, keep)
     yield from _exchange_answers(plan, types, slices, owned, sizes, positions)
     for name, local in types.items():
         sort_by_index(plan, name, local, codes)
-    return NumberedShare(codes, types, sizes)
+    return NumberedShare(codes, types, sizes, removed)
 
 
 def _ranges(plan: LoadingPlan, types: dict[str, ShareVertices]) -> Rounds[dict[str, list[slice]]]:
@@ -122,20 +102,20 @@ def _exchange_ids(
     types: dict[str, ShareVertices],
     slices: dict[str, list[slice]],
     keep: ArrayKeeper,
-) -> Rounds[dict[str, _Range]]:
+) -> Rounds[dict[str, IdRange]]:
     """Send each owner the ids of its range and their degrees here; merge those that come."""
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for name in plan.types:
         local = types[name]
         for message, own in zip(outbox, slices[name], strict=True):
             message += [*pack_ids(local.values[own]), *(counts[own] for counts in local.degrees)]
+            message += [local.beside[own]] if name in plan.tables else []
     kinds = {name: types[name].values.dtype for name in plan.types}
     for local in types.values():
         local.values = local.values[:0]
     feeds, owned = columns_by_sender((yield outbox)), {}
     for name, kind in kinds.items():
-        ends = len(plan.ends_of(name))
-        arrived = [_read_ids(feed, kind, ends) for feed in feeds]
+        arrived = [_read_ids(feed, kind, plan, name) for feed in feeds]
         ids, owned[name] = _merge_ids(arrived, plan.groups_of(name))
         _keep_ids(plan, name, ids.values.astype(kind), owned[name].group, keep)
     return owned
@@ -149,29 +129,34 @@ def _keep_ids(
         keep(f"ids.{name}.{number}", values[group == number])
 
 
-def _merge_ids(arrived: Sequence[Message], groups: Sequence[Sequence[int]]) -> tuple[Ids, _Range]:
+def _merge_ids(arrived: Sequence[Message], groups: Sequence[Sequence[int]]) -> tuple[Ids, IdRange]:
     """Merge the ids of a range that loaders have sent, add up their degrees, and find the group of
-    each; one without edges is of the first.
+    each; one without edges is of the first, unless only a table has it.
     """
     ids, places = Ids.over([values for values, *_ in arrived])
     degrees = [np.zeros(len(ids), np.int32) for _ in range(sum(map(len, groups)))]
+    group = np.full(len(ids), len(groups) - 1 if [] in groups else 0, np.int8)
     for (_, *counts), at in zip(arrived, places, strict=True):
-        for total, more in zip(degrees, counts, strict=True):
+        for total, more in zip(degrees, counts, strict=False):
             total[at] += more  # each id is there once
-    group = np.zeros(len(ids), np.int8)
+        if len(counts) > len(degrees):  # whether the ids are in a table alone
+            group[at[counts[-1] > 0]] = 0
     for number in reversed(range(len(groups))):
         for end in groups[number]:
             group[degrees[end] > 0] = number
-    return ids, _Range(places, degrees, group, group[:0])
+    return ids, IdRange(places, degrees, group, group[:0])
 
 
-def _read_ids(feed: MessageColumns, kind: np.dtype, ends: int) -> Message:
-    """Read the next ids of a share, and their degrees at each end."""
+def _read_ids(feed: MessageColumns, kind: np.dtype, plan: LoadingPlan, name: str) -> Message:
+    """Read the next ids of a share, of the type `name`: their degrees at each end; and, if there is
+    a table of them, whether they are in more than the table.
+    """
     values = unpack_ids(feed, kind)
-    return [values, *(feed.numbers(len(values), below=DEGREES) for _ in range(ends))]
+    most = [*(DEGREES for _ in plan.ends_of(name)), *([2] if name in plan.tables else [])]
+    return [values, *(feed.numbers(len(values), below=below) for below in most)]
 
 
-def _sizes(plan: LoadingPlan, me: int, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
+def _sizes(plan: LoadingPlan, me: int, owned: dict[str, IdRange]) -> Rounds[dict[str, Sizes]]:
     """Tell all how many ids this loader owns; return the sizes of each type, and note the index of
     each id that this loader owns. The positions' bounds are not known yet.
     """
@@ -221,7 +206,7 @@ def _indices(group: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def _positions(
-    plan: LoadingPlan, owned: dict[str, _Range], sizes: dict[str, Sizes], keep: ArrayKeeper
+    plan: LoadingPlan, owned: dict[str, IdRange], sizes: dict[str, Sizes], keep: ArrayKeeper
 ) -> Rounds[dict[str, np.ndarray]]:
     """Return the position of each id that this loader owns, from the owners of ranges of positions,
     of whom this loader is one.
@@ -308,7 +293,7 @@ def _exchange_answers(
     plan: LoadingPlan,
     types: dict[str, ShareVertices],
     slices: dict[str, list[slice]],
-    owned: dict[str, _Range],
+    owned: dict[str, IdRange],
     sizes: dict[str, Sizes],
     positions: dict[str, np.ndarray],
 ) -> Rounds[None]:

@@ -49,7 +49,11 @@ class LoadingPlan:
     `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
     `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto". `others`: the ends
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
-    vertices that come with the edges, by vertex type.
+    vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
+    neighbour lists of the edges of the first type are to be made. `early`: the rounds before all
+    others in which loaders of bags tell what they have read. `held_share`: of the links of the
+    first type that are held out. `tables`: the fields of vertices that come in tables of vertices.
+    `edgeless`: all vertices are those of tables, and no edge is read.
     """
 
     ends: tuple[str, str]
@@ -62,6 +66,11 @@ class LoadingPlan:
     others: dict[str, tuple[str, str]] = field(default_factory=dict)
     whole: str = ""
     data: dict[str, list[str]] = field(default_factory=dict)
+    topology: str = ""
+    early: int = 0
+    held_share: float = 0.0
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    edgeless: bool = False
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
@@ -85,12 +94,17 @@ class LoadingPlan:
 
     def groups_of(self, kind: str) -> list[list[int]]:
         """Group the ends of a vertex type, each by its place in `ends_of`, by edge type: a vertex
-        counts to the first group in which it has an edge.
+        counts to the first group in which it has an edge. If there is a table of them, the last
+        group has no end: it is that of vertices which only the table has.
         """
         groups: dict[str, list[int]] = {}
         for at, end in enumerate(self.ends_of(kind)):
             groups.setdefault(end.edges, []).append(at)
-        return [*groups.values()]
+        return [*groups.values(), *([[]] if kind in self.tables else [])]
+
+    def data_of(self, kind: str) -> list[str]:
+        """List the fields of the vertices of a type, those of tables last."""
+        return [*self.data.get(kind, []), *self.tables.get(kind, [])]
 
     def union_side(self, end: TypeEnd) -> int:
         """Return the side in the union of all edges at which an end is: 0 for sources."""
@@ -134,6 +148,17 @@ def _names() -> str:
     return ", ".join(IN_SHARES)
 
 
+class VertexTableRows(NamedTuple):
+    """Rows of a table of vertices, each of another vertex: the column of their ids; their `fields`,
+    by name, of equal types and shapes in all shares; and the value of each field where a vertex has
+    no row, None if each must have one.
+    """
+
+    ids: Column
+    fields: dict[str, np.ndarray]
+    defaults: dict[str, float | None]
+
+
 @dataclass
 class InputShare:
     """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
@@ -141,8 +166,8 @@ class InputShare:
     other edge types, by name, which come after these.
 
     `data`: by type and field, data of the `vertices` of a type, in the order of their ids: those of
-    the shares follow each other. `classes` and `numbered`: what all shares have of
-    `tux.arrays.edges.EdgeData`.
+    the shares follow each other. `tables`: rows of tables of vertices, by type. `classes`,
+    `numbered` and `categories`: what all shares have of `tux.arrays.edges.EdgeData`.
     """
 
     src: Column | ColumnPieces
@@ -151,8 +176,10 @@ class InputShare:
     vertices: Mapping[str, Column] = field(default_factory=dict)
     others: Mapping[str, InputShare] = field(default_factory=dict)
     data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    tables: dict[str, VertexTableRows] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
     numbered: str = ""
+    categories: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     @property
     def by_type(self) -> dict[str, InputShare]:

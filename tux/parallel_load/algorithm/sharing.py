@@ -71,6 +71,7 @@ def digest_in_rounds(
                 )
     if digest:
         digest.add_data(ranges)
+        digest.add_categories(loaded[0].categories)
     own = digest.text.encode() if digest else b""
     inbox = yield from tell_all(plan.loaders, [np.frombuffer(own, np.uint8)])
     return MessageColumns(inbox[0], 0).text()

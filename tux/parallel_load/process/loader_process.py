@@ -13,7 +13,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,15 +28,17 @@ from tux.base.processes import watch_parent
 from tux.cluster.job.failures import leave_failure
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
+from tux.io.bags.rare import RareRule
+from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
-from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.precision import NumberRange
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NO_ROW, OnBadRow, Tell
+from tux.io.vertices.shares import TableShare, VertexTableRead
 from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
 from tux.parallel_load.algorithm.folder import join
@@ -46,38 +48,22 @@ from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
+from tux.parallel_load.process.amount_read import AmountRead, Progress
+from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
-from tux.parallel_load.process.sample_rounds import exchange_samples
+from tux.parallel_load.process.rare_rounds import leave_out_rare
+from tux.parallel_load.process.sample_rounds import SamplesAsked, exchange_samples
+from tux.parallel_load.process.table_rounds import TableInput, exchange_tables, read_tables
 
 JOB = "job.json"
-
-
-class SamplesAsked(msgspec.Struct):
-    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
-    `plain_weights`: weights that are all 1 may be kept.
-    """
-
-    form: SampleForm | None = None
-    label: str | None = None
-    weight: str | None = None
-    classes: tuple[str, ...] | None = None
-    numeric: bool = False
-    multiclass: bool = False
-    hash_bits: int = 0
-    plain_weights: bool = True
-
-    def options(self, on_bad_row: OnBadRow) -> SampleOptions:
-        """Return the options with which a loader reads."""
-        given = msgspec.structs.asdict(self)
-        del given["plain_weights"]
-        return SampleOptions(**given, on_bad_row=on_bad_row)
 
 
 class EdgesInput(msgspec.Struct):
     """The input of one edge type, and the columns to read of it: the `fields` of its edges, by name
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
-    the pieces of all of it. `samples`: the edges are those of labelled samples.
+    the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
+    columns; `rare`: which columns of them are left out.
     """
 
     data: str
@@ -87,6 +73,8 @@ class EdgesInput(msgspec.Struct):
     pieces: list[list[FilePiece]] = []
     whole: list[FilePiece] = []
     samples: SamplesAsked | None = None
+    bags: BagsAsked | None = None
+    rare: RareRule | None = None
 
 
 class LoadingJob(msgspec.Struct):
@@ -94,7 +82,8 @@ class LoadingJob(msgspec.Struct):
     which is "". Each loader uses so many `threads`. Bad rows stop it, or are skipped. `size`: the
     bytes of the input, if it is text and not packed. `meeting`: of the loaders of several machines;
     `held_out`: held-out edges will be added to the parts. `types`: of the columns, by name, where
-    each machine has its own rows; pieces are of its own loaders then.
+    each machine has its own rows; pieces are of its own loaders then. `tables`: of vertices, by
+    type.
     """
 
     plan: LoadingPlan
@@ -105,11 +94,20 @@ class LoadingJob(msgspec.Struct):
     meeting: Meeting | None = None
     held_out: bool = False
     types: dict[str, str] | None = None
+    tables: dict[str, TableInput] = {}
 
     @property
     def fields(self) -> dict[str, dict[str, str]]:
         """The fields of each edge type, by name and dtype."""
         return {name: own.fields for name, own in self.edges.items()}
+
+    @property
+    def pieces(self) -> list[list[FilePiece]]:
+        """The pieces that each loader reads, of one input after the other."""
+        read = [own.pieces for own in self.edges.values()]
+        return [
+            each for own in (*read, *(own.pieces for own in self.tables.values())) for each in own
+        ]
 
 
 class RowsRead(msgspec.Struct):
@@ -130,22 +128,14 @@ class RowsRead(msgspec.Struct):
 class LoaderResult(msgspec.Struct):
     """The result that a loader leaves when it has done its work. `peak`: bytes of memory that it
     had at most, mapped files included, and `before`: until it began to read. `read`: about the rows
-    of each edge type of which it has a share.
+    of each edge type of which it has a share. `tables`: about whole tables of vertices, by type.
     """
 
     loaded: LoadSummary
     peak: int
     before: int
     read: dict[str, RowsRead] = {}
-
-
-class Progress(msgspec.Struct):
-    """The amount of its share that a loader has read: bytes of text, unpacked, and pieces of
-    files.
-    """
-
-    size: int = 0
-    pieces: float = 0.0
+    tables: dict[str, VertexTableRead] = {}
 
 
 class AllLoaderResults(msgspec.Struct):
@@ -156,13 +146,16 @@ class AllLoaderResults(msgspec.Struct):
 
 
 class LoaderRows(NamedTuple):
-    """A share as it was read, and the facts about the rows of each edge type in it. `samples`: what
-    was read instead where the loaders must tell each other of it first.
+    """A share as it was read, and the facts about the rows of each edge type in it. `early`: what
+    was read instead where the loaders must tell each other of it first; `tables`: of vertices, by
+    type, and what was read of the whole of them.
     """
 
     share: InputShare
     read: dict[str, RowsRead]
-    samples: SampleShare | None = None
+    early: SampleShare | BagShare | None = None
+    tables: Mapping[str, TableShare] = {}
+    tables_read: dict[str, VertexTableRead] = {}
 
 
 Read = Callable[[LoadingJob, int, Tell], LoaderRows]
@@ -230,7 +223,7 @@ def _steps(
     rows = yield from complete_rows(job, number, rows)
     keep = ArraySpool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
-    ended = LoaderResult(loaded, _most_memory(), before, rows.read)
+    ended = LoaderResult(loaded, _most_memory(), before, rows.read, rows.tables_read)
     with replacing(result_path(graph, number)) as part:
         part.write_bytes(msgspec.json.encode(ended))
     return ended
@@ -261,7 +254,9 @@ def _steps_together(
 
 
 def check_edges(job: LoadingJob, ended: Sequence[LoaderResult]) -> None:
-    """Raise DataError if all loaders together have no edge of a type."""
+    """Raise DataError if all loaders together have no edge of a type that should have some."""
+    if job.plan.edgeless:
+        return
     for name, count in count_edges([each.loaded for each in ended]).items():
         if count:
             continue
@@ -293,25 +288,6 @@ def _most_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-class _ReadSoFar:
-    """The amount that a loader has read of the inputs of several edge types, for a function that is
-    called with it.
-    """
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._before, self._now = (0, 0.0), (0, 0.0)
-
-    def tell(self, size: int, pieces: float) -> None:
-        """Tell the amount read of the input of this edge type, and all before."""
-        self._now = (self._before[0] + size, self._before[1] + pieces)
-        self._tell(*self._now)
-
-    def begin_next(self) -> None:
-        """Count what follows as the input of another edge type."""
-        self._before = self._now
-
-
 def _no_rows(own: EdgesInput) -> InputShare:
     """Return a share without rows of an edge type."""
     none = np.empty(0, np.int64)
@@ -327,43 +303,69 @@ def _rows_of(found: ShareRows, own: EdgesInput) -> tuple[InputShare, RowsRead]:
 
 
 def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
-    """Return the rows of a share as edges: those of samples become edges when all loaders know
-    those of the others.
+    """Return the rows of a share as edges, and rows of tables of vertices: both are complete when
+    all loaders know those of the others.
     """
-    if rows.samples is None:
+    tables, rows = rows.tables, (yield from _complete_early(job, number, rows))
+    if not tables:
         return rows
-    fields = job.fields[""]
-    share, read = yield from exchange_samples(job.plan, number, rows.samples, list(fields))
-    asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
-    if asked and not asked.plain_weights and kept and not read.weighed:
-        raise read_whole(rows.samples.asked, "all weights are 1")
+    read = yield from exchange_tables(job.plan, number, job.tables, tables, rows.share)
+    return rows._replace(tables_read=read)
+
+
+def _complete_early(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[LoaderRows]:
+    """Return the samples or bags of a share as edges; edges as they are."""
+    if rows.early is None:
+        return rows
+    fields = list(job.fields[""])
+    if isinstance(rows.early, BagShare):
+        share, read = yield from exchange_bags(job.plan, number, rows.early, fields)
+    else:
+        share, read = yield from exchange_samples(job.plan, number, rows.early, fields)
+        asked, kept = job.edges[""].samples, "weight" in job.plan.data[job.plan.ends[0]]
+        if asked and not asked.plain_weights and kept and not read.weighed:
+            raise read_whole(rows.early.asked, "all weights are 1")
+    if rule := job.edges[""].rare:
+        data = job.edges[""].data
+        share, told = yield from leave_out_rare(job.plan.loaders, share, rule, data)
+        read = read._replace(notes=(*read.notes, *told))
     about = RowsRead(skipped=read.skipped, first_skipped=read.first_skipped, notes=read.notes)
     about.rows = read.rows
     return LoaderRows(share, {"": about})
 
 
-def _read_samples(job: LoadingJob, number: int, asked: SamplesAsked, tell: Tell) -> LoaderRows:
-    """Read the share of a loader where the input is labelled samples."""
+def _read_early(job: LoadingJob, number: int, tell: Tell) -> SampleShare | BagShare | None:
+    """Read the share of a loader where the input is labelled samples or bags; else return None."""
     own = job.edges[""]
-    share = Files.of(own.data, own.pieces[number])
-    whole = Files.of(own.data, own.whole)
-    samples = read_sample_share(
-        share,
-        whole,
-        job.plan.ends,
-        {name: np.dtype(dtype) for name, dtype in own.fields.items()},
-        asked.options(job.on_bad_row),
-        Format(own.format),
-        tell,
-    )
-    return LoaderRows(_no_rows(own), {}, samples)
+    share, whole = Files.of(own.data, own.pieces[number]), Files.of(own.data, own.whole)
+    kinds = {name: np.dtype(dtype) for name, dtype in own.fields.items()}
+    if own.samples:
+        how, format = own.samples.options(job.on_bad_row), Format(own.format)
+        return read_sample_share(share, whole, job.plan.ends, kinds, how, format, tell)
+    if own.bags:
+        options = own.bags.options(job.on_bad_row)
+        return read_bag_share(share, whole, job.plan.ends, kinds, options, tell)
+    return None
 
 
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
-    """Read the share of a loader, which is pieces of the files of each edge type."""
-    if of_samples := job.edges[""].samples:
-        return _read_samples(job, number, of_samples, tell)
-    rows, read, so_far = {}, {}, _ReadSoFar(tell)
+    """Read the share of a loader, which is pieces of the files of each edge type, and of tables of
+    vertices.
+    """
+    so_far = AmountRead(tell)
+    if (early := _read_early(job, number, so_far.tell)) is not None:
+        rows = LoaderRows(_no_rows(job.edges[""]), {}, early)
+    else:
+        rows = _read_edges(job, number, so_far)
+    so_far.begin_next()
+    told_first = early is None
+    tables = read_tables(job.tables, number, job.on_bad_row, so_far.tell, told_first=told_first)
+    return rows._replace(tables=tables)
+
+
+def _read_edges(job: LoadingJob, number: int, so_far: AmountRead) -> LoaderRows:
+    """Read the share of a loader of the edges of each type."""
+    rows, read = {}, {}
     for name, own in job.edges.items():
         share = Files.of(own.data, own.pieces[number])
         if not share.pieces:  # a loader that has some tells what is wrong with the file

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tux.arrays.edge_facts import NumberFacts, join_numbers
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
@@ -24,15 +25,16 @@ from tux.io.source.table_lines import LineCounts
 from tux.options.watcher import NullWatcher, Watcher
 from tux.parallel_load.algorithm.digest import DigestThread
 from tux.parallel_load.algorithm.folder import join
+from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.kept import SpooledArrays
 from tux.parallel_load.algorithm.loader import rounds_of
 from tux.parallel_load.algorithm.mailbox import DEADLINE
+from tux.parallel_load.process.amount_read import Progress
 from tux.parallel_load.process.loader_process import (
     JOB,
     LoaderResult,
     LoadingJob,
-    Progress,
     RowsRead,
     check_edges,
     job_folder,
@@ -69,6 +71,25 @@ class LoadedGraph(NamedTuple):
         """
         told = [each.loaded.edges[name].repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
+
+    @property
+    def numbers(self) -> dict[str, NumberFacts]:
+        """The facts about the fields of edges of the first type."""
+        return join_numbers(
+            (own.rows, own.numbers) for own in (each.loaded.edges[""] for each in self.ended)
+        )
+
+    @property
+    def held(self) -> HeldCounts:
+        """The counts of links that were held out."""
+        return HeldCounts(*map(sum, zip(*(each.loaded.held for each in self.ended), strict=True)))
+
+    def total_given(self, name: str) -> int | None:
+        """Add up a field of all edges of the first type, with links that were held out; None if
+        there is no such field.
+        """
+        told = [each.loaded.edges[""].given.get(name) for each in self.ended]
+        return None if None in told else sum(each for each in told if each)
 
     def rows_read(self, name: str = "") -> RowsRead:
         """Return the facts about the rows of an edge type that were read by all loaders."""
@@ -124,8 +145,8 @@ def make_parts(
         ended = _run_loaders(graph, job, command, watch)
         check_edges(job, ended)
         watch.phase("load: what all parts share is joined")
-        digest = digesting.result()
-    loaded = [each.loaded for each in ended]
+        loaded = [each.loaded for each in ended]
+        digest = digesting.result(loaded[0].categories)
     with writing(graph):
         kept = [SpooledArrays(spool) for spool in spools]
         join(graph, kept, job.plan, loaded, fields, digest)
@@ -185,7 +206,7 @@ def _describe_progress(graph: Path, job: LoadingJob) -> tuple[str, float]:
     if job.size:
         share = sum(each.size for each in told) / job.size
     else:
-        pieces = sum(len(each) for own in job.edges.values() for each in own.pieces)
+        pieces = sum(map(len, job.pieces))
         share = sum(each.pieces for each in told) / max(pieces, 1)
     return f"load: {plural(n, 'process')} read", min(share, 1.0)
 

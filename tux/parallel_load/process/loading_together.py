@@ -261,6 +261,13 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         if asked := own.samples:
             named = asked.form, asked.label, asked.weight
             out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
+        if own.bags:
+            out |= own.bags.traits()
+        if own.rare:
+            out["--min-count"] = str(own.rare.least)
+    for kind, table in job.tables.items():
+        fields = ", ".join(f"{field.name} {field.dtype}" for field in table.fields)
+        out[f"fields of the table of {kind}"] = fields or "none"
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}
@@ -291,11 +298,7 @@ def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, s
         out[f"beginning and end of file {number} ({basename(path)})"] = _digest_ends(path, size)
     sizes = [(basename(path), size) for path, size in files[MOST_NAMED:]]
     numbers = {path: number for number, (path, _) in enumerate(files)}
-    cuts = [
-        [(numbers[piece.path], piece.begin, piece.end) for piece in own]
-        for edges in job.edges.values()
-        for own in edges.pieces
-    ]
+    cuts = [[(numbers[piece.path], piece.begin, piece.end) for piece in own] for own in job.pieces]
     for name, told in (("sizes of further files", sizes), ("ends of lines in the input", cuts)):
         out[name] = blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()[:DIGITS]
     return out

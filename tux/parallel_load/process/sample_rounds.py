@@ -13,8 +13,10 @@ import numpy as np
 from tux.base.errors import TuxError
 from tux.base.text import one_line
 from tux.io.samples.joined_facts import JoinedFacts, SampleFault
+from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleFacts, SampleShare
 from tux.io.source.precision import NumberRange
+from tux.io.source.text import OnBadRow
 from tux.parallel_load.algorithm.columns import (
     MORE_THAN_ALL_EDGES,
     MessageColumns,
@@ -24,21 +26,42 @@ from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
 
 
-class SampleRowsRead(NamedTuple):
-    """The facts about the rows of a share that one process tells of all. `weighed`: some row of all
-    has another weight than 1.
+class SamplesAsked(msgspec.Struct):
+    """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
+    `plain_weights`: weights that are all 1 may be kept.
+    """
+
+    form: SampleForm | None = None
+    label: str | None = None
+    weight: str | None = None
+    classes: tuple[str, ...] | None = None
+    numeric: bool = False
+    multiclass: bool = False
+    hash_bits: int = 0
+    plain_weights: bool = True
+
+    def options(self, on_bad_row: OnBadRow) -> SampleOptions:
+        """Return the options with which a loader reads."""
+        given = msgspec.structs.asdict(self)
+        del given["plain_weights"]
+        return SampleOptions(**given, on_bad_row=on_bad_row)
+
+
+class EarlyRowsRead(NamedTuple):
+    """The facts about the rows of a share that one process tells of all, where loaders tell each
+    other first. `weighed`: some row of all has another weight than 1.
     """
 
     skipped: int
     first_skipped: str
     notes: tuple[str, ...]
     rows: int
-    weighed: bool
+    weighed: bool = False
 
 
 def exchange_samples(
     plan: LoadingPlan, me: int, share: SampleShare, fields: Sequence[str]
-) -> Rounds[tuple[InputShare, SampleRowsRead]]:
+) -> Rounds[tuple[InputShare, EarlyRowsRead]]:
     """Return the edges of a share, with the `fields` of edges, and the facts about its rows. Raise
     `DataError` and UsageError about all rows as all loaders do, BadColumns for a message that does
     not fit.
@@ -85,14 +108,14 @@ def _odd_values(joined: JoinedFacts, share: SampleShare) -> Message:
 
 def _rows_read(
     plan: LoadingPlan, joined: JoinedFacts, share: SampleShare, feeds: Sequence[MessageColumns]
-) -> SampleRowsRead:
+) -> EarlyRowsRead:
     """Return the facts about the rows of a share, where all have told their odd values."""
     notes, kind = _notes(joined, feeds), plan.ends[0]
     weighed = any(facts.weighed for facts in joined.each)
     if weighed and "weight" not in plan.data[kind]:
         notes += (f"the weights of {kind}s are left out",)
     skipped = share.facts.skipped + share.facts.lacking.rows
-    return SampleRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
+    return EarlyRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
 
 
 def _edges(
@@ -105,7 +128,7 @@ def _edges(
     """Return the edges of a share, with these `fields`, behind so many rows; `data` of its rows."""
     kind, entries = plan.ends[0], share.entries
     return InputShare(
-        _behind(entries.row, before),
+        rows_behind(entries.row, before),
         entries.column,
         dict.fromkeys(fields, np.asarray(entries.value)),
         {kind: entries.rows + before},
@@ -113,7 +136,7 @@ def _edges(
     )
 
 
-def _behind(rows: np.ndarray, before: int) -> np.ndarray:
+def rows_behind(rows: np.ndarray, before: int) -> np.ndarray:
     """Return the numbers of rows (m,) behind those of shares before, in 32 bits if they fit."""
     most = before + int(rows[-1]) if len(rows) else before
     return np.add(rows, before, dtype=np.int32 if most <= np.iinfo(np.int32).max else np.int64)
