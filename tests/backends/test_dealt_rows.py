@@ -83,6 +83,13 @@ SAMPLES = {
 }
 
 
+WORDS = {
+    "document": [at % 60 for at in range(900)],
+    "word": [f"w{at * at % 37}" for at in range(900)],
+    "count": [at % 3 + 1 for at in range(900)],
+}
+
+
 @pytest.mark.parametrize("program", [BlockPG, Linear, GBDT])
 def test_labelled_samples_are_dealt_out(program):
     samples = pa.table(SAMPLES)
@@ -98,7 +105,11 @@ HEAD = 1500
 
 @pytest.mark.parametrize(
     ("program", "data"),
-    [(MF(), {"user": range(900), "item": range(900), "rating": range(900)}), (BlockPG(), SAMPLES)],
+    [
+        (MF(), {"user": range(900), "item": range(900), "rating": range(900)}),
+        (BlockPG(), SAMPLES),
+        (LDA(), WORDS),
+    ],
 )
 @pytest.mark.parametrize("machines", [2, 3, 5])
 def test_no_machine_receives_more_than_its_share(program, data, machines):
@@ -184,30 +195,36 @@ def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
     is_that_of_one_machine("out", epochs=3)
 
 
-def trains_samples(columns, said, **options):
-    """Train on samples that two machines have in shares."""
+def trains_shares(program, columns, said, **options):
+    """Train on rows that two machines have in shares."""
     chosen = RunOptions(jit=False, threads=1, **options)
     lines = {"say": said.append, "warn": said.append}
-    program, samples = Linear(loss="logistic"), pa.table(columns)
-    return run(program, samples, options=chosen, on=Tables(), machines=2, **lines)
+    return run(program, pa.table(columns), options=chosen, on=Tables(), machines=2, **lines)
 
 
 @pytest.mark.long
-def test_machines_that_have_their_own_samples_train_as_one_that_has_all():
+@pytest.mark.parametrize(
+    ("kind", "given", "columns"),
+    [(Linear, {"loss": "logistic"}, SAMPLES), (LDA, {"topics": 3}, WORDS)],
+)
+def test_samples_and_words_in_shares_train_as_those_of_one_file(kind, given, columns):
     said = []
-    assert trains_samples(SAMPLES, said, epochs=3, out="out") == 0, said
-    write_tables("samples.parquet", [pa.table(SAMPLES)])
+    assert trains_shares(kind(**given), columns, said, epochs=3, out="out") == 0, said
+    write_tables("all.parquet", [pa.table(columns)])
     serial_reason.SMALL = 1 << 20
     chosen = RunOptions(jit=False, threads=1, epochs=3, workers=2, out="whole")
-    session.run(Linear(loss="logistic"), "samples.parquet", options=chosen)
-    assert model("out") == model("whole")
+    session.run(kind(**given), "all.parquet", options=chosen)
+    dealt, whole = (model(out) for out in ("out", "whole"))
+    for each in (dealt, whole):
+        each.pop("topics.tsv", None)  # its coherence is of all documents, which no machine has
+    assert dealt == whole
 
 
 @pytest.mark.long
 def test_an_error_in_labels_is_said_once():
     said = []
     wrong = [*SAMPLES["label"][:-1], "maybe"]
-    assert trains_samples(SAMPLES | {"label": wrong}, said) == 3
+    assert trains_shares(BlockPG(), SAMPLES | {"label": wrong}, said) == 3
     [told] = [line for line in said if "error" in line]
     assert "3 kinds of labels" in told and said.count("  at machine 1, row 450") == 1
 

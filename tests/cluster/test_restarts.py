@@ -74,7 +74,7 @@ class Launching:
     records, and an error or nothing.
     """
 
-    worker, seconds, best_epoch, ended_early, has_model = None, 1.0, 0, False, True
+    seconds, best_epoch, ended_early, has_model = 1.0, 0, False, True
 
     def __init__(self, job, log, start=None, records=(), end=None):
         self.job, self.log, self.script, self.ended = job, log, (start, records, end), None
@@ -86,6 +86,9 @@ class Launching:
 
     def end_when(self, asked, tell):
         self.log.append("end_when")
+
+    def give_model_to(self, take):
+        self.log.append("give_model_to")
 
     def epochs(self, most, **how):
         yield from self.script[1]
@@ -148,6 +151,7 @@ def test_workers_go_on_from_the_newest_checkpoint_under_a_nonce_of_their_own(beg
     points = ScriptedCheckpoints(begin.log, Start(2, 1, 0, [state] * 2), Start())
     with begin(2, points, (None, [1, 2], LOST), (LOST,), (None, [1, 2, 3])) as training:
         training.end_when(lambda: None, lambda: None)
+        training.give_model_to(lambda model: None)
         assert [*training.epochs(3)] == [1, 2, 1, 2, 3]
         jobs = [launcher.job for launcher in begin.made]
         assert len({job.nonce for job in jobs}) == len({job.number for job in jobs}) == 3
@@ -157,11 +161,14 @@ def test_workers_go_on_from_the_newest_checkpoint_under_a_nonce_of_their_own(beg
     gone = (LOST.what, True)
     assert begin.log == [
         "end_when",
+        "give_model_to",
         gone,
         (2, LOST.what, "restart 1 of 2"),
+        "give_model_to",
         "end_when",
         gone,
         (0, LOST.what, "restart 2 of 2"),
+        "give_model_to",
         "end_when",
         ("", False),
     ]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from simulate import catch_mutant
 from support.mutants.mutants import MUTANTS
-from support.mutants.mutation import CAUGHT
+from support.mutants.mutation import CAUGHT, OF_EPOCHS
 from support.programs.probe import Simulation
 from support.programs.probe_scenario import MOST_WORKERS, ProbeScenario
+from support.programs.stretch_probe import FINITE, StretchSimulation
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
 from tux.arrays.networks import from_arrays
@@ -41,6 +42,22 @@ def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
     ]
     assert {scenario.workers for scenario in scenarios} == set(range(1, MOST_WORKERS + 1))
     assert max(Simulation(scenario).run().check() for scenario in scenarios) == slack
+
+
+@pytest.mark.slow
+def test_epochs_of_one_pass_are_as_stale_as_the_slack_and_no_more():
+    stalest = dict.fromkeys(FINITE, 0)
+    for simulation in map(StretchSimulation, range(40)):
+        found = simulation.run().check()
+        if simulation.slack in stalest:
+            stalest[simulation.slack] = max(stalest[simulation.slack], found)
+    assert stalest == {slack: slack for slack in FINITE}
+
+
+def test_epochs_of_one_pass_stop_together():
+    """Seeds with two to four workers, at slack 3 and without a bound."""
+    for seed in (13, 15, 21):
+        StretchSimulation(seed).run().check()
 
 
 def test_one_worker_is_never_stale():
@@ -89,7 +106,8 @@ LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_ano
     [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],
 )
 def test_mutants_are_caught(name):
-    assert catch_mutant(name, 20), f"20 seeds do not tell {name} from the real thing"
+    seeds = 40 if name in OF_EPOCHS else 20
+    assert catch_mutant(name, seeds), f"{seeds} seeds do not tell {name} from the real thing"
 
 
 @pytest.mark.slow

@@ -9,13 +9,23 @@ from tux.base.errors import TuxError
 # Signs of a caught bug: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-REGISTERED = {}
+REGISTERED, OF_EPOCHS = {}, {}
 
 
 def mutant(*targets):
-    """Register a bug. `targets` are classes and names of their functions in turn; the decorated
-    function makes, of the originals, the functions that replace them.
+    """Register a bug in clocks and what they send. `targets` are classes and names of their
+    functions in turn; the decorated function makes, of the originals, the functions that replace
+    them.
     """
+    return _register(REGISTERED, targets)
+
+
+def epoch_mutant(*targets):
+    """Register a bug in epochs that run as one pass, as `mutant` does."""
+    return _register(OF_EPOCHS, targets)
+
+
+def _register(registered, targets):
     pairs = list(zip(targets[::2], targets[1::2], strict=True))
 
     def register(make):
@@ -32,7 +42,7 @@ def mutant(*targets):
                 for (owner, name), original in zip(pairs, originals, strict=True):
                     setattr(owner, name, original)
 
-        REGISTERED[make.__name__] = inject
+        registered[make.__name__] = inject
         return inject
 
     return register

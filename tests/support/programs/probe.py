@@ -23,38 +23,56 @@ from tux.graph.cut import cut
 from tux.graph.local import LocalGraph
 from tux.messages.message import Kind
 
+UNBOUNDED = 10**6
+"""Clocks that no worker is apart."""
+
 
 class Simulation:
-    """A scenario with its workers, ready to run; the same seed draws the order of events."""
+    """A scenario with its workers, ready to run; the same seed draws the order of events.
+    `arrivals`: how many messages may arrive while a worker computes.
+    """
 
-    def __init__(self, scenario):
+    arrivals = 0, 0, 1, 3, 10
+
+    def __init__(self, scenario, slack=None):
         self.scenario = s = scenario
-        kind = OneTypeProbe if s.one_type else TwoTypesProbe
-        program = kind(slots=s.workers)
+        slack = s.slack if slack is None else slack
+        program = self.make_program()
         self.data = from_arrays(*s.pairs, ends=program.edge.ends)
         self.parts = cut(self.data, None, s.parts, s.workers, s.seed)
-        options = {"seed": s.seed, "jit": False, "slack": s.slack, "workers": s.workers}
+        options = {"seed": s.seed, "jit": False, "slack": slack, "workers": s.workers}
         self.workers = [
             Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(self.parts)
         ]
         self.cluster = SimulatedCluster(self.workers, s.seed)
-        self.log = Log(s.slack)
-        self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
-        self.steps = [
-            worker.prepare(stages) for worker, stages in zip(self.workers, self.epochs, strict=True)
-        ]
+        self.log = Log(slack if isinstance(slack, int) else UNBOUNDED)
+        self.epochs = []
+        self.prepare()
         # of blocks, in positions of the enumerated end
         first = self.epochs[0][0]
         batch = first.inside[0] if s.repeat else first
         self.cuts, self.role = batch.cuts, batch.role
+
+    def make_program(self):
+        """Return the program of all workers."""
+        kind = OneTypeProbe if self.scenario.one_type else TwoTypesProbe
+        return kind(slots=self.scenario.workers)
+
+    def prepare(self):
+        """Prepare the stages of an epoch on each worker."""
+        s = self.scenario
+        self.epochs = [s.stages(each.program, self.log, self.busy) for each in self.workers]
+        self.steps = [
+            worker.prepare(stages) for worker, stages in zip(self.workers, self.epochs, strict=True)
+        ]
 
     def busy(self, worker):
         """Let some messages arrive while this worker computes: at any server, and for this worker,
         but none that would wake another.
         """
         cluster = self.cluster
-        for _ in range(cluster.draw.choice((0, 0, 1, 3, 10))):
+        for _ in range(cluster.draw.choice(self.arrivals)):
             ready = [
                 at
                 for at, queue in cluster.channels.items()
@@ -65,13 +83,14 @@ class Simulation:
 
     def run(self):
         """Run two passes of several epochs; within a pass no worker waits for an epoch's end."""
-        self.cluster.finish({worker.rank: self._passes(worker) for worker in self.workers})
+        self.cluster.finish({worker.rank: self.passes(worker) for worker in self.workers})
         assert not self.cluster.channels and not any(worker.inbox for worker in self.workers), (
             "messages are left over"
         )
         return self
 
-    def _passes(self, worker):
+    def passes(self, worker):
+        """Run the passes of a worker; yield whenever it waits."""
         s, steps, log = self.scenario, self.steps[worker.rank], self.log
         for number in range(2):
             yield from worker.execute(steps * (1 if s.repeat else s.epochs))

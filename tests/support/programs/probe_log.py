@@ -46,6 +46,8 @@ class Log:
     # clocks of own changes so far
     written: dict[tuple[int, ProbeSlots], int] = field(default_factory=lambda: defaultdict(int))
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    # the number of the pass that random numbers depend on, by clock
+    passes: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     # all clocks before this one were over when the pass began, or the repetition after `until`
     since: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     # how often Apply ran, by clock, as each clock's GlobalSync was told
@@ -102,6 +104,7 @@ class Watch(Stage):
                 table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
+            self.log.passes[worker.rank].append(worker.pass_number)
             self.log.shares[worker.rank].append(
                 walked_edges(worker, self.exchange.prepared, block)
                 if block and block.rounds > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
+from tux import Context, Edge, Program, Vertex, delta, metric, mirror, param, shared, total, value
 
 
 class ProbeSlots(NamedTuple):
@@ -37,6 +37,7 @@ TAU = {**slots(shared, *BEATS[:2]), **slots(total, "sent", "sent_sum"), **slots(
 TAU |= {name: total("i8") for name in ("applied", "mixed")} | {
     name: value("i8") for name in ("runs", "mixtures")
 }
+TAU |= {"folds": value("i8"), "shown": metric(), "third": metric()}
 
 
 def mark(v, me, now):
@@ -103,6 +104,9 @@ def note(tau):
         tau.heard[w] += tau.sent[w]
         tau.heard_sum[w] += tau.sent_sum[w]
     tau.runs += tau.applied
+    tau.shown, tau.folds = tau.runs, tau.folds + 1
+    if tau.folds % 3 == 0:
+        tau.third = tau.folds
 
 
 class TwoTypesProbe(Program):

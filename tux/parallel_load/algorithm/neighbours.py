@@ -19,6 +19,9 @@ from tux.parallel_load.algorithm.numbering import NumberedShare
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, bounds_of, exchange_numbers
 
+CHUNK = 1 << 15
+"""Edges whose owners are found at a time, so that what comes between stays in the cache."""
+
 Column = np.ndarray | None
 """A column of weights, where edges have any."""
 
@@ -90,6 +93,8 @@ def _edges_apart(
     src, dst = (position[codes] for codes in share.codes[""])
     apart = src != dst
     weights = keep.again(f"fields.{WEIGHT}").whole() if weighted else None
+    if apart.all():
+        return src, dst, weights
     return src[apart], dst[apart], None if weights is None else weights[apart]
 
 
@@ -97,8 +102,11 @@ def _deal_out(
     plan: LoadingPlan, owners: np.ndarray, src: np.ndarray, dst: np.ndarray, weights: Column
 ) -> list[Message]:
     """Return for each loader the edges from the positions that it owns."""
-    whose = np.searchsorted(owners, src, side="right") - 1
-    by_owner = Sorting(whose.astype(np.int16), plan.loaders)
+    whose = np.empty(len(src), np.int16)
+    for lo in range(0, len(src), CHUNK):
+        piece = slice(lo, lo + CHUNK)
+        whose[piece] = np.searchsorted(owners, src[piece], side="right") - 1
+    by_owner = Sorting(whose, plan.loaders)
     columns = [src, dst] if weights is None else [src, dst, weights]
     ordered = [by_owner.sort_column(column) for column in columns]
     return [
