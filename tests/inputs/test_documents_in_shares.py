@@ -301,11 +301,12 @@ def test_rare_words_of_tables(here, program, workers):
     words = ("NA", "7", "8", "total", '"q"', "-3", f"{2**63 + 1}", "8", "7", "8")
     for at, chosen in enumerate((words, ("7", "8", "9"), ("ape", *words), ("-3", f"{2**63}", "8"))):
         rows = (f"d{n % 11},{chosen[n * n % len(chosen)]},{n % 3}\n" for n in range(60 + at))
-        (here / f"{at}.csv").write_text("document,word,count\n" + "".join(rows) + "d50,x,1\n")
+        (here / f"{at}.csv").write_text("document,word,count\n" + "".join(rows) + "total,x,1\n")
     for name, least in (("0.csv", 5), ("1.csv", 1), ("2.csv", 4), ("3.csv", 9)):
         options = RunOptions(workers=workers, min_count=least, on_bad_row="skip")
         found = load_both_ways(here, program, name, options)
         assert found.record.sizes["vertices"]["document"] == 12
+        assert any("documents that may be sums" in text for text in found.warnings)
     names = ["1.csv", "2.csv", "3.csv"]
     load_both_ways(here, program, names, RunOptions(workers=workers, min_count=12))
     told = faults(here, program, RunOptions(workers=workers, min_count=999), names)

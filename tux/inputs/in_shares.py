@@ -165,7 +165,8 @@ class ShareLoading:
             job_folder.remove(own)
             raise
         tables = not (inputs[""].samples or inputs[""].bags)
-        train = read_bare_graph(folder, program, graph, tables=tables)
+        every = len(inputs) == 1 and not found.tables.inputs
+        train = read_bare_graph(folder, program, graph, tables=tables, every=every)
         counted = totals_of_types(graph, program.edge.repeats)
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))

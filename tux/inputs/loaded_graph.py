@@ -49,11 +49,11 @@ def totals_of_types(graph: LoadedGraph, repeats: str) -> EdgeTotals:
 
 
 def read_bare_graph(
-    folder: Path, program: Program, graph: LoadedGraph, *, tables: bool
+    folder: Path, program: Program, graph: LoadedGraph, *, tables: bool, every: bool
 ) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
     the loaders have read, without an edge. Ids are read from the folder when they are asked for.
-    `tables`: the files were tables of edges.
+    `tables`: the files were tables of edges; `every`: all ids are theirs, and of one edge type.
     """
     others = other_types(program)
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
@@ -62,7 +62,7 @@ def read_bare_graph(
     odd = {}
     if tables:  # else ids are numbers of rows, and of columns or words
         words = [name for name in dict.fromkeys(bare.ends) if _are_strings(bare.ids[name])]
-        own = {name: _ids_of_first(folder, bare, name) for name in words}
+        own = {name: _ids_of_first(folder, bare, name, every=every) for name in words}
         odd = {"": odd_ids(own)}
     counts = count_edges([each.loaded for each in graph.ended])
     counts[""] += graph.held.edges
@@ -92,12 +92,15 @@ def _are_strings(ids: Ids) -> bool:
     return isinstance(ids, StoredIds) and ids.are_strings
 
 
-def _ids_of_first(folder: Path, bare: EdgeData, kind: str) -> Ids:
+def _ids_of_first(folder: Path, bare: EdgeData, kind: str, *, every: bool) -> Ids:
     """Return the ids of a vertex type that occur in edges of the first type: they come before all
-    others.
+    others. `every`: all do, also those of which no edge is left.
     """
-    there, ids = vertices_at_ends(folder, bare, kind, ""), bare.ids[kind]
+    ids = bare.ids[kind]
     values = ids.read() if isinstance(ids, StoredIds) else ids.values
+    if every:
+        return Ids(values)
+    there = vertices_at_ends(folder, bare, kind, "")
     return Ids(values[: np.count_nonzero(there)])
 
 

@@ -165,6 +165,8 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
             return f"a {each.format.value} file is read whole"
     if found.tables.why:
         return found.tables.why
+    if found.tables.inputs and asked.reading.min_count is not None:
+        return "words are left out before tables of vertices are joined"
     if found.share and found.tables.inputs:
         return "tables of vertices are read by all machines"
     if found.others and any(each.share for each in found.by_type.values()):
