@@ -24,7 +24,7 @@ class HoldsTenth(Graph):
         return 0.1
 
 
-class Judged(Program):
+class JudgedByLinks(Program):
     """A program that judges its model by held-out edges."""
 
     page = Vertex(rank=value("f4"))
@@ -38,7 +38,7 @@ class Judged(Program):
         return [Exchange(None, held_out=True)]
 
 
-class Cited(Judged):
+class Cited(JudgedByLinks):
     """Rows that stand for several edges, and edges of another type between the same vertices."""
 
     tag = Vertex()
@@ -78,7 +78,7 @@ def test_held_out_links(here, file, hold, workers):
 @pytest.mark.parametrize("partitioner", ["random", "grid", "hybrid", "aweto", "target", "pds"])
 def test_parts_are_cut_by_the_edges_that_are_left(here, partitioner):
     options = RunOptions(workers=3, partitioner=partitioner, seed=2)
-    load_both_ways(here, Judged(), "links.txt", options)
+    load_both_ways(here, JudgedByLinks(), "links.txt", options)
 
 
 def test_held_out_edges_that_are_given(here):
