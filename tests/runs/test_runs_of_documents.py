@@ -7,6 +7,7 @@ from support.machines.run_folders import drop_times, model
 from support.machines.watchers import RecordingSilent
 
 from tux.apps.lda.lda import LDA
+from tux.cli.info import describe_run
 from tux.inputs import serial_reason
 from tux.options.options import RunOptions
 from tux.run_folder.folder import read_metrics, read_run
@@ -35,4 +36,7 @@ def test_the_model_is_that_of_a_run_that_loads_whole(tmp_path, monkeypatch, text
         record = read_run(folder)
         told.append((model(folder), drop_times(read_metrics(folder)), record.data, record.sizes))
         assert ("load: what all parts share is joined" in watch.phases) == (name == "shares")
+        assert record.loaders == (2 if name == "shares" else 0)
+        said = describe_run(str(folder))["data"]
+        assert ("; loaded in shares by 2 processes" in said) == (name == "shares")
     assert told[0] == told[1]

@@ -93,7 +93,9 @@ def _median_speed(folder: str) -> float:
 
 
 def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> dict[str, str]:
-    data = {"data": run.data.path_text} | ({"test": run.test.path_text} if run.test else {})
+    shares = f"; loaded in shares by {run.loaders} processes" if run.loaders else ""
+    data = {"data": f"{run.data.path_text}{shares}"}
+    data |= {"test": run.test.path_text} if run.test else {}
     sizes = {
         **run.sizes.get("vertices", {}),
         **{

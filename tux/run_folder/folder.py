@@ -105,6 +105,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     command: list[str] = []
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
+    loaders: int = 0  # processes that have loaded the data in shares; 0: one has read all
     # by vertex type and data field, the words that its numbers from 0 stand for
     categories: dict[str, dict[str, list[str]]] = {}
     # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`

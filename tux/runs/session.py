@@ -204,6 +204,7 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
         run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)
+        run.record.loaders = plan.all_workers if run.inputs.loaded else 0
     introduce(watch, data, run.program, run.inputs)
     run.plan = choose_partitioner(plan, run.program, run.inputs, watch)
     tell_serial(watch, run.program, run.inputs, run.plan)
