@@ -41,7 +41,7 @@ class FieldAsked(msgspec.Struct):
     width: int | None = None
     parameter: str = ""
     lengths: list[int] = []
-    default: float | None = None
+    default: int | float | None = None
 
     @property
     def wanted(self) -> WantedField:
