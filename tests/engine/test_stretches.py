@@ -152,6 +152,12 @@ def test_the_best_epoch_is_known_at_its_end():
     assert stalest(team) == 0 and team.gather("page", "met").sum() == 7
 
 
+@pytest.mark.parametrize("slack", [0, 3])
+def test_the_best_epoch_is_told_where_nothing_is_kept(slack):
+    team = train(Monitored(), slack=slack)
+    assert [(each.best_epoch, each.best) for each in team.trainings] == [(1, 1.0)] * 3
+
+
 def draw(src, dst, rng):
     dst.sum += rng.below(1000)
 
