@@ -13,6 +13,7 @@ from tux import Context, Edge, Program, Vertex, metric, param, shared, total, va
 from tux.arrays.networks import from_arrays
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.clock.schedule import Schedule
+from tux.engine.clock_loop import ClockLoop
 from tux.program.sources import find
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch
 
@@ -151,6 +152,12 @@ def test_the_best_epoch_is_known_at_its_end():
     assert stalest(team) == 0 and team.gather("page", "met").sum() == 7
 
 
+@pytest.mark.parametrize("slack", [0, 3])
+def test_the_best_epoch_is_told_where_nothing_is_kept(slack):
+    team = train(Monitored(), slack=slack)
+    assert [(each.best_epoch, each.best) for each in team.trainings] == [(1, 1.0)] * 3
+
+
 def draw(src, dst, rng):
     dst.sum += rng.below(1000)
 
@@ -243,3 +250,17 @@ def test_without_a_bound_each_effect_counts_once(make):
     bits, _, keeper = run(make, k=2, slack="inf", seed=2, epochs=3, every=every)
     assert make is RandomWalks or bits == expected
     assert keeper.kept[-1][0].epoch == 3
+
+
+def test_metrics_are_kept_for_no_longer_than_their_epoch_is_not_told(monkeypatch):
+    kept = []
+
+    class Watched(ClockLoop):
+        def run(self):
+            for ended in super().run():
+                kept.append(len(self._metrics))
+                yield ended
+
+    monkeypatch.setattr("tux.engine.worker.ClockLoop", Watched)
+    train(OneClock(), slack=1, epochs=30)
+    assert max(kept) <= 2

@@ -6,12 +6,11 @@ import gzip
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, faults, load_both_ways, without_processes
 
 from tux import Bags, Edge, Program, Vertex, data, value
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
-from tux.base.errors import DataError, UsageError
 from tux.options.options import RunOptions
 
 
@@ -75,16 +74,6 @@ def text_lines(m=60, seed=5, **odd):
     draw = np.random.default_rng(seed)
     rows = (" ".join(draw.choice(WORDS, draw.integers(0, 9))) for _ in range(m))
     return "".join(f"{odd.get(f'row_{at}', row)}\n" for at, row in enumerate(rows))
-
-
-def faults(here, program, options, data):
-    """Return the errors of a run that loads whole, and of one that loads in shares."""
-    told = []
-    for in_shares in (False, True):
-        with pytest.raises((DataError, UsageError)) as caught:
-            begin_run(here / f"{in_shares}", program, data, None, options, in_shares=in_shares)
-        told.append((type(caught.value), str(caught.value)))
-    return told
 
 
 @pytest.mark.parametrize("program", [CountedWords(), WeighedWords(), BareWords(), MF()])

@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import faults, load_both_ways, without_processes
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.linear.linear import Linear
-from tux.base.errors import DataError, UsageError
 from tux.options.options import RunOptions
 from tux.program.sources import find
 
@@ -42,16 +41,6 @@ def svm_lines(m=60, labels=("-1", "+1"), first=1, seed=4, **odd):
 
 def linear(loss="logistic", **parameters):
     return Linear(loss=loss, **parameters)
-
-
-def faults(here, program, options, data):
-    """Return the errors of a run that loads whole, and of one that loads in shares."""
-    told = []
-    for in_shares in (False, True):
-        with pytest.raises((DataError, UsageError)) as caught:
-            begin_run(here / f"{in_shares}", program, data, None, options, in_shares=in_shares)
-        told.append((type(caught.value), str(caught.value)))
-    return told
 
 
 def test_two_classes_and_rows_without_entries(here):

@@ -203,6 +203,15 @@ def test_held_out_edges_get_defaults(here):
     load_both_ways(here, BuyingUsers(), "sales.csv", options, "held.csv")
 
 
+def test_defaults_keep_all_their_digits(here):
+    class Numbered(BuyingUsers):
+        user = Vertex(age=data("i8", default=2**53 + 1), size=data("f4", default=np.float32(0.1)))
+
+    (here / "users.csv").write_text("id,age,size\n" + "".join(f"{at},9,0\n" for at in range(9)))
+    options = RunOptions(workers=3, vertices={"user": "users.csv"})
+    load_both_ways(here, Numbered(), "sales.csv", options)
+
+
 def test_a_table_of_parquet_beside_many_files(here):
     (here / "sales").mkdir()
     lines = EDGES.splitlines(keepends=True)

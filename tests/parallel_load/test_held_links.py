@@ -7,6 +7,7 @@ from support.machines.loaded import cut_up, files, in_shares, of_machine, on_mac
 from tux.arrays.edges import EdgeData
 from tux.arrays.npy import map_npy
 from tux.graph.links import hold_out_links
+from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import rounds_of
 from tux.parallel_load.algorithm.plan import LoadingPlan
 
@@ -68,3 +69,17 @@ def test_each_machine_is_told(tmp_path):
     for at, folder in enumerate(folders):
         assert files(folder) == of_machine(whole, at, plan, 2)
         assert "held.src.npy" in whole
+
+
+@pytest.mark.parametrize("at", [4, 14], ids=["indices", "held out"])
+def test_a_message_that_is_cut_short_is_noticed(tmp_path, at):
+    rounds = []
+
+    def watch(me, inbox):
+        rounds.append(me)
+        if me == 0 and rounds.count(0) == at + 1:
+            inbox[1] = [np.asarray(array)[:-1] for array in inbox[1]]
+
+    src, dst = np.random.default_rng(1).integers(0, 12, (2, 60))
+    with pytest.raises(BadColumns, match="loader 1"):
+        load_links(tmp_path / "parts", 3, src, dst, 0.3, watch)

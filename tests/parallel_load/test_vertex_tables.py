@@ -4,6 +4,8 @@ as one process makes them.
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.machines.loaded import cut_up, files, in_shares, of_machine, on_machines
 
@@ -19,7 +21,7 @@ from tux.io.formats.detect import Format
 from tux.io.source.input_files import list_files
 from tux.io.source.input_shares import cut_into_shares
 from tux.io.vertices.columns import WantedField
-from tux.io.vertices.shares import read_table_share
+from tux.io.vertices.shares import ColumnFacts, VertexTableFacts, read_table_share
 from tux.io.vertices.table import VertexTable
 from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import rounds_of
@@ -126,10 +128,24 @@ def test_facts_that_do_not_fit_end_the_load(tmp_path):
     (share,) = cut_into_shares(path, 1, Format.TEXT)
     wanted = [WantedField("age", np.dtype("f4")), WantedField("town", np.dtype("i4"))]
     plan = LoadingPlan(("user", "item"), 1, 1, "dbh", tables={"user": ["age", "town"]})
-    for wrong in ({"user": [-1, {}]}, {}, {"user": []}):
+    age, odd = ColumnFacts(), ColumnFacts(dtype="V9")
+    columns = {"age": age}, {"age": age, "town": odd}, {"age": age, "town": ColumnFacts(width=-1)}
+    others = [{"user": [3, each]} for each in columns]
+    for wrong in ({"user": [-1, {}]}, {}, {"user": []}, *others):
         own = {"user": read_table_share(share, str(path), Format.TEXT, "user", wanted)}
         tables = {"user": TableInput(str(path), "text", FIELDS)}
         steps = exchange_tables(plan, 0, tables, own, InputShare(*np.empty((2, 0))))
         next(steps)
         with pytest.raises(BadColumns, match="loader 0"):
             steps.send([[np.frombuffer(msgspec.json.encode(wrong), np.uint8)]])
+
+
+def test_no_room_is_made_for_lists_that_others_tell(tmp_path):
+    path = tmp_path / "points.parquet"
+    pq.write_table(pa.table({"x": [None, [1.0, 2.0], None]}), path)
+    (share,) = cut_into_shares(path, 1, Format.PARQUET)
+    wanted = [WantedField("x", np.dtype("f4"), width=0)]
+    own = read_table_share(share, str(path), Format.PARQUET, "point", wanted, points=True)
+    told = VertexTableFacts(1, {"x": ColumnFacts(width=1 << 40)})
+    with pytest.raises(MustReadWhole, match="its lists are long"):
+        own.good_rows([told, own.facts], 1)

@@ -13,7 +13,8 @@ program.
 
 Applies in a row end one segment together, those that run here first: they concern different types,
 so their order does not matter. A GlobalSync goes with the Applies before it, unless it aggregates
-what they have folded; each server adds its share when it has folded those that see the context.
+what they have folded; each server adds its share when it has folded those that see the context,
+clock by clock: a context that waits for none of them does not overtake one that does.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
 second segments, or from Applies at the masters), where an Apply of the blocks may read what it

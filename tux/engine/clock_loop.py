@@ -321,7 +321,8 @@ class ClockLoop:
         if epoch is None or self.worker.syncs[message.sync_id].table != "tau":
             return
         if epoch != self._version:
-            self._metrics[self._version] = self.worker.metrics()
+            if any(end.number == self._version for end in self._untold):
+                self._metrics[self._version] = self.worker.metrics()
             self._version = epoch
 
     def _check_awaited(self, message: Message) -> None:

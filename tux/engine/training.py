@@ -150,11 +150,7 @@ class Training:
             stretch, record = yield from self._run_stretch(judging)
             number = record["epoch"]
             yield record
-            monitored = record.get(worker.program.monitor)
-            if monitored is not None:
-                self._since += 1
-                if monitored < self.best:
-                    self._since, self.best, self.best_epoch = 0, monitored, number
+            self._note_best(record)
             ended = number and (stretch.converged or stretch.lets_stop(worker.metrics()))
             over = bool((patience and self._since >= patience) or ended)
             if watched and self.best_epoch == number < most and not over:
@@ -167,6 +163,14 @@ class Training:
                 self.ended_early = True
                 break
             self._keep_last(time.perf_counter() - start)
+
+    def _note_best(self, record: dict[str, Any]) -> None:
+        """Note whether an epoch is the best so far by the monitored metric, if it has that."""
+        monitored = record.get(self.worker.program.monitor)
+        if monitored is not None:
+            self._since += 1
+            if monitored < self.best:
+                self._since, self.best, self.best_epoch = 0, monitored, record["epoch"]
 
     def end_when(
         self,
@@ -385,7 +389,9 @@ class Training:
         stretch.note(ended)
         begun, self._begun = self._begun, Counts.of(worker, self.trained)
         clock, stale = worker.clock + ended.clocks, max(worker.most_stale, ended.most_stale)
-        return record_of(ended.number, clock, ended.metrics, begun, self._begun, stale)
+        record = record_of(ended.number, clock, ended.metrics, begun, self._begun, stale)
+        self._note_best(record)
+        return record
 
     @property
     def trained(self) -> float:

@@ -40,7 +40,7 @@ from tux.inputs.serial_reason import (
     serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
-from tux.inputs.tables_in_shares import FoundTables, find_tables, table_lines
+from tux.inputs.tables_in_shares import find_tables, table_lines
 from tux.io.source.input_files import (
     list_files,
     source_name,
@@ -56,8 +56,6 @@ from tux.parallel_load.process.loading_together import make_parts_together
 from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.program import Program
-
-NO_TABLES = FoundTables()
 
 
 @dataclass(frozen=True)

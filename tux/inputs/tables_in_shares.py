@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
@@ -120,7 +122,7 @@ def _field_asked(program: Program, kind: str, wanted: WantedField) -> FieldAsked
     declared = program.vertices[kind].fields[wanted.name]
     lengths = declared.resolve(program.parameters).lengths
     shape = [*lengths] if math.prod(lengths) else []
-    default = None if declared.default is None else float(declared.default)
+    default = None if declared.default is None else np.asarray(declared.default).item()
     given = wanted.width, wanted.parameter, shape, default
     return FieldAsked(wanted.name, declared.dtype.str, *given)
 

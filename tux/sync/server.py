@@ -4,8 +4,9 @@ time.
 
     CONTRIBUTION  a worker's part of a synchronisation; when all workers have sent theirs, they are
                   folded, and each worker gets an ANSWER
-    TOTALS        its own worker's context: when the Applies sent with it are folded here, this
-                  server's share is added, and it goes to the special worker as a CONTRIBUTION
+    TOTALS        its own worker's context: when the Applies sent with it are folded here, and the
+                  contexts of earlier clocks have gone on, this server's share is added, and it goes
+                  to the special worker as a CONTRIBUTION
     ANSWER        the context's new value, which the server notes before its worker goes on with it
     PULL_REQUEST  rows that a worker does not keep, and
     PUSH          their changes: see `tux.sync.pull`
@@ -72,7 +73,8 @@ class Server(MasterTables):
         # its last spans: thread, start, end and clock
         self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
         self._pending: PendingContributions[Any] = PendingContributions(workers)
-        # by clock: the synchronisations to fold before the context goes on, and those contexts
+        # by clock: the synchronisations to fold before the context goes on, and the contexts that
+        # have not gone on
         self._first: dict[int, set[int]] = {}
         self._held: dict[int, Message] = {}
 
@@ -87,7 +89,7 @@ class Server(MasterTables):
             case Kind.CONTRIBUTION:
                 self._collect(message)
             case Kind.TOTALS:
-                self._pass_on_totals(message)
+                self._take_totals(message)
             case Kind.PULL_REQUEST | Kind.PUSH:
                 self._reply_to_pull(message)
             case Kind.ANSWER:
@@ -134,8 +136,7 @@ class Server(MasterTables):
             first.discard(message.sync_id)
             if not first:
                 del self._first[clock]
-                if held := self._held.pop(clock, None):
-                    self._pass_on_totals(held)
+                self._pass_on_contexts()
 
     def _send_answers(
         self, sync: Fold[Any], last: Message, answers: Sequence[Arrays | Answer]
@@ -150,18 +151,27 @@ class Server(MasterTables):
                 sync,
             )
 
-    def _pass_on_totals(self, message: Message) -> None:
-        """Add this server's share to its worker's context, and send it to the special worker."""
+    def _take_totals(self, message: Message) -> None:
+        """Take the worker's context, which goes on as soon as it may."""
         sync = self._find_fold(message)
         if message.source != self.rank or sync.table != "tau":
             raise _misplaced_error(message)
-        if message.clock in self._first:
-            self._held[message.clock] = message
-            return
-        arrays = self._add_totals(sync, message)
-        self._send(
-            Message(Kind.CONTRIBUTION, self.rank, 0, message.clock, message.sync_id, arrays), sync
-        )
+        self._held[message.clock] = message
+        self._pass_on_contexts()
+
+    def _pass_on_contexts(self) -> None:
+        """Add this server's share to each context that may go on, and send it to the special
+        worker: in the order of clocks, in which it folds them.
+        """
+        for clock in sorted(self._held):
+            if clock in self._first:
+                return
+            message = self._held.pop(clock)
+            sync = self._find_fold(message)
+            arrays = self._add_totals(sync, message)
+            self._send(
+                Message(Kind.CONTRIBUTION, self.rank, 0, clock, message.sync_id, arrays), sync
+            )
 
     def _reply_to_pull(self, message: Message) -> None:
         """Take a request for rows, or changes of rows, and send the answers that are possible now.

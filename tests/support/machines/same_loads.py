@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from support.machines.loaded import files
 from support.machines.watchers import RecordingSilent
 
+from tux.base.errors import DataError, UsageError
 from tux.graph.partitioned import partition_inputs
 from tux.inputs import serial_reason
 from tux.inputs.in_shares import ShareLoading
@@ -88,6 +90,16 @@ def begin_run(folder, program, data, test, options, *, in_shares):
         special.parameters,
         inputs.loaded is not None,
     )
+
+
+def faults(here, program, options, data):
+    """Return the errors of a run that loads whole, and of one that loads in shares."""
+    told = []
+    for in_shares in (False, True):
+        with pytest.raises((DataError, UsageError)) as caught:
+            begin_run(here / f"{in_shares}", program, data, None, options, in_shares=in_shares)
+        told.append((type(caught.value), str(caught.value)))
+    return told
 
 
 def without_processes(monkeypatch):

@@ -123,9 +123,12 @@ class Team:
 
     def train(self, epochs, **options):
         """Run set-up and `epochs` epochs."""
-        trainings = [Training(worker) for worker in self.workers]
+        self.trainings = [Training(worker) for worker in self.workers]
         self.cluster.finish(
-            {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
+            {
+                rank: self._steps(rank, each, epochs, options)
+                for rank, each in enumerate(self.trainings)
+            }
         )
         return self
 

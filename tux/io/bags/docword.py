@@ -29,6 +29,7 @@ RULE = (
     "follow."
 )
 HEAD_LINES = 3
+"""Lines of sizes, which stay together where a file is cut into shares."""
 
 
 class DocwordHead(NamedTuple):

@@ -20,6 +20,7 @@ from tux.arrays.arrow import ColumnPieces
 from tux.arrays.npy import map_npy
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
+from tux.io.bags.docword import HEAD_LINES
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.request import EdgeRequest
 from tux.io.edges.table import parquet_pieces, text_pieces
@@ -42,7 +43,6 @@ from tux.io.source.text import BadRows, Tell, line_blocks
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
 # formats whose lines can be read apart
 LINES = (Format.TEXT, Format.SVM, Format.LDA_C, Format.DOCWORD)
-HEAD = 3  # lines at the beginning of a docword file that stay together
 
 
 class Cut(NamedTuple):
@@ -106,7 +106,7 @@ def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int
     if format is Format.NPY:
         return _near_row
     if format is Format.DOCWORD:
-        return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD))
+        return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD_LINES))
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
     return _near_line if apart else _near_file
 

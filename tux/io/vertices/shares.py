@@ -34,7 +34,13 @@ from tux.io.vertices.table import (
 
 SEVERAL = "several"
 """Stands for more than one type of numbers."""
+
+MOST_IN_LIST = 1 << 16
+"""The most numbers of a list, which another share has told, for which room is made in rows here."""
+
 F8 = np.dtype(np.float64)
+NUMBERS = {np.dtype(kind).str for kind in np.typecodes["AllInteger"] + np.typecodes["Float"] + "?"}
+"""The types of numbers, as numpy writes them."""
 
 
 class ColumnFacts(NamedTuple):
@@ -84,6 +90,11 @@ class ColumnFacts(NamedTuple):
         )
 
     @property
+    def fits(self) -> bool:
+        """True if there may be such a column."""
+        return self.width >= 0 and self.dtype in {"", SEVERAL, *NUMBERS}
+
+    @property
     def as_texts(self) -> bool:
         """True if one process would read all entries as texts."""
         return self.texts or (self.negative and self.large)
@@ -108,6 +119,13 @@ class VertexTableFacts(NamedTuple):
     columns: dict[str, ColumnFacts]
     passed: LineCounts = LineCounts()
 
+    def fits(self, own: VertexTableFacts) -> bool:
+        """Return whether another share of the table of which a loader has its `own` may have these
+        facts.
+        """
+        columns = self.columns.keys() == own.columns.keys()
+        return columns and all(column.fits for column in self.columns.values())
+
 
 class RowFacts(NamedTuple):
     """The facts about the rows of a share: how many are good and how many were skipped; of the
@@ -119,6 +137,12 @@ class RowFacts(NamedTuple):
     first_step: int
     first_skipped: str
     words: dict[str, list[str]]
+
+    def fits(self, own: RowFacts) -> bool:
+        """Return whether another share of the table of which a loader has its `own` may have these
+        facts.
+        """
+        return self.words.keys() == own.words.keys()
 
 
 class VertexTableRead(NamedTuple):
@@ -162,6 +186,8 @@ class TableShare:
         words = [name for name, own in joined.items() if own.words]
         if any(own.dtype == SEVERAL and not own.as_texts for own in joined.values()):
             raise self.whole("its numbers are of several types")
+        if any(own.width > MOST_IN_LIST for own in joined.values()):
+            raise self.whole("its lists are long")
         read = self._as_in_all(joined, 1 + sum(each.rows for each in facts[:number]))
         self.read = self.read._replace(columns={})
         try:

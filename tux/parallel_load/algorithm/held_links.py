@@ -54,12 +54,14 @@ class RemovedLinks(NamedTuple):
 
 class OwnPairs(NamedTuple):
     """The pairs of vertices that a loader owns: their keys, ascending; the edges (2, h) of each
-    along it and against; and of each share, the places of its pairs.
+    along it and against; of each share, the places of its pairs; and by owner, the slice of the
+    pairs of this loader's share that it owns.
     """
 
     keys: np.ndarray
     edges: np.ndarray
     places: list[np.ndarray]
+    slices: list[slice]
 
 
 def choose_links(
@@ -78,7 +80,8 @@ def choose_links(
     own = yield from _exchange_pairs(plan, pairs, edges, n)
     held = yield from _choose_own(plan, me, own.keys, n)
     inbox = yield [[held[places].astype(FLAG)] for places in own.places]
-    told = np.concatenate([feed.like(FLAG) for feed in columns_by_sender(inbox)])
+    answers = zip(columns_by_sender(inbox), own.slices, strict=True)
+    told = np.concatenate([feed.like(FLAG, each.stop - each.start) for feed, each in answers])
     kept = (src == dst) | ~among(keys, pairs[told > 0])
     lower, upper = np.divmod(own.keys[held], max(n, 1))
     keep("held.src", lower.astype(np.int32))
@@ -98,7 +101,7 @@ def _exchange_pairs(
     samples = [(feed.numbers(below=n * n), float(feed.column("f", 1)[0])) for feed in feeds]
     slices = ranges(pairs, splitters(samples, plan.loaders), plan.loaders)
     inbox = yield [[pairs[own], *(counts[own] for counts in edges)] for own in slices]
-    return _merge_pairs([_read_pairs(feed, n) for feed in columns_by_sender(inbox)])
+    return _merge_pairs([_read_pairs(feed, n) for feed in columns_by_sender(inbox)], slices)
 
 
 def _read_pairs(feed: MessageColumns, n: int) -> Message:
@@ -107,14 +110,14 @@ def _read_pairs(feed: MessageColumns, n: int) -> Message:
     return [keys, feed.numbers(len(keys)), feed.numbers(len(keys))]
 
 
-def _merge_pairs(arrived: Sequence[Message]) -> OwnPairs:
-    """Merge the pairs of all shares, and add up their edges."""
+def _merge_pairs(arrived: Sequence[Message], slices: list[slice]) -> OwnPairs:
+    """Merge the pairs of all shares, and add up their edges; `slices` as in `OwnPairs`."""
     merged = distinct_integers(np.concatenate([keys for keys, *_ in arrived]))
     places = [np.searchsorted(merged, keys) for keys, *_ in arrived]
     total = np.zeros((2, len(merged)), np.int64)
     for at, (_, *edges) in zip(places, arrived, strict=True):
         total[:, at] += edges  # each pair is there once
-    return OwnPairs(merged, total, places)
+    return OwnPairs(merged, total, places, slices)
 
 
 def _choose_own(plan: LoadingPlan, me: int, keys: np.ndarray, n: int) -> Rounds[np.ndarray]:

@@ -71,7 +71,7 @@ def number_vertices(
     owned = yield from _exchange_ids(plan, types, slices, keep)
     sizes, removed = (yield from _sizes(plan, me, owned)), RemovedLinks()
     if plan.held_share:
-        removed = yield from remove_links(plan, me, owned, sizes, codes, keep)
+        removed = yield from remove_links(plan, me, slices, owned, sizes, codes, keep)
         yield from count_again(plan, types, slices, owned, codes)
         sizes = yield from _sizes(plan, me, owned)
     positions = yield from _positions(plan, owned, sizes, keep)

@@ -27,6 +27,7 @@ def removal_rounds(plan: LoadingPlan) -> int:
 def remove_links(
     plan: LoadingPlan,
     me: int,
+    slices: Mapping[str, list[slice]],
     owned: Mapping[str, IdRange],
     sizes: Mapping[str, Sizes],
     codes: Codes,
@@ -35,14 +36,16 @@ def remove_links(
     """Remove the links that are held out from the `codes` of the first type. Keep on which side
     each vertex was before.
     """
-    own = owned[plan.ends[0]]
+    kind = plan.ends[0]
+    own, n = owned[kind], sizes[kind].count
     first = own.group == 0
     sides = (own.degrees[0][first] > 0) + 2 * (own.degrees[1][first] > 0)
     keep("held.sides", sides.astype(np.uint8))
     inbox = yield [[own.index[places]] for places in own.places]
-    index = np.concatenate([feed.numbers() for feed in columns_by_sender(inbox)])
+    told = zip(columns_by_sender(inbox), slices[kind], strict=True)
+    index = np.concatenate([feed.numbers(ids.stop - ids.start, below=n) for feed, ids in told])
     src, dst = (index[column] for column in codes[""])
-    removed = yield from choose_links(plan, me, src, dst, sizes[plan.ends[0]].count, keep)
+    removed = yield from choose_links(plan, me, src, dst, n, keep)
     codes[""] = [column[removed.kept] for column in codes[""]]
     return removed
 

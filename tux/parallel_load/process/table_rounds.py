@@ -41,7 +41,7 @@ class FieldAsked(msgspec.Struct):
     width: int | None = None
     parameter: str = ""
     lengths: list[int] = []
-    default: float | None = None
+    default: int | float | None = None
 
     @property
     def wanted(self) -> WantedField:
@@ -142,6 +142,9 @@ def _tell(
             raise feed.bad("a number of rows that no table has")
         if told[-1].keys() != own.keys():
             raise feed.bad(f"facts about tables of {', '.join(told[-1])}")
+        for name, facts in told[-1].items():
+            if not facts.fits(own[name]):  # type: ignore[arg-type]
+                raise feed.bad(f"facts about another table of {name}s")
     return told
 
 
