@@ -156,6 +156,13 @@ def test_bad_headers(file, text, says, line):
     assert told.value.where == f"{path}:{line}" and told.value.do
 
 
+@pytest.mark.parametrize(("told", "advice"), [(4, "cut short"), (2, "third line")])
+def test_the_advice_fits_a_header_that_tells_more_lines_or_fewer(file, told, advice):
+    with pytest.raises(DataError, match=f"the header says {told}") as raised:
+        read_bags(file(f"1\n5\n{told}\n1 1 1\n1 2 1\n1 3 1\n"), form="docword")
+    assert advice in (raised.value.do or "")
+
+
 def test_files_that_hold_nothing(file):
     for form in ("docword", "lda-c", "svm", "text"):
         for text, says in (("", "is empty"), ("\0\1", "not a text file")):
