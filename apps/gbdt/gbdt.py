@@ -1,5 +1,7 @@
 """Gradient boosted trees on sparse samples, by histograms (Friedman, Annals of Statistics 2001;
-Chen and Guestrin, XGBoost, KDD 2016). An epoch grows a tree:
+Chen and Guestrin, XGBoost, KDD 2016).
+
+An epoch grows a tree:
 
     score of a sample = base + sum over trees of the weight of the leaf in which it ends
 

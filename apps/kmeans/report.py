@@ -33,9 +33,12 @@ class ClusterReport(Report):
 
 
 def describe_center(center: np.ndarray, names: np.ndarray) -> str:
-    """Return the largest coordinates of a center, with their names, as a line of text."""
-    largest = np.argsort(-center, kind="stable")[:TOP]
-    return " ".join(f"{names[j]}:{center[j]:.3g}" for j in largest if center[j] > 0) or "0"
+    """Return the coordinates of a center that are farthest from 0, with their names, as a line of
+    text.
+    """
+    length = np.abs(center)
+    farthest = np.argsort(-length, kind="stable")[:TOP]
+    return " ".join(f"{names[j]}:{center[j]:.3g}" for j in farthest if length[j] > 0) or "0"
 
 
 def centers(program, model) -> tuple[np.ndarray, np.ndarray]:

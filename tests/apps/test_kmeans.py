@@ -12,7 +12,7 @@ import tux
 from tux.apps.kmeans import PointKMeans, SparseKMeans
 from tux.apps.kmeans.lloyd import drift_of_others
 from tux.apps.kmeans.nearest import least, may_stay
-from tux.apps.kmeans.report import centers
+from tux.apps.kmeans.report import centers, describe_center
 from tux.apps.kmeans.start import is_candidate
 from tux.arrays.edges import EdgeData
 
@@ -230,3 +230,10 @@ def test_compiled_it_is_as_good_as_scikit_learn(kind):
         other = cluster.KMeans(10, n_init=1, max_iter=1, tol=0, random_state=seed).fit(x)
         theirs.append(other.inertia_)
     assert np.mean(mine) <= np.mean(theirs) * 1.02
+
+
+def test_a_center_below_zero_is_described_by_its_coordinates_too():
+    names = np.array(["x", "z", "w"])
+    assert describe_center(np.array([-0.5, -1.5, 0.0]), names) == "z:-1.5 x:-0.5"
+    assert describe_center(np.array([0.0, 2.0, 1.0]), names) == "z:2 w:1"
+    assert describe_center(np.full(3, np.nan), names) == "0"

@@ -101,6 +101,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf ratings.csv more", "unknown argument more", "--help"),
         ("run mf --rank 0", "rank = 0 is out of range", "rank must be at least 1"),
         ("run mf --rank x", "--rank: a whole number is needed, not 'x'", "--help"),
+        ("run mf --slack infinite", "--slack: a whole number or inf is needed", "--help"),
         ("run mf --learning-rate nan", "--learning-rate: a number is needed, not 'nan'", "--help"),
         ("run mf --epochs -1", "--epochs: at least 0 is needed", "--help"),
         ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),

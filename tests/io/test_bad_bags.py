@@ -29,7 +29,7 @@ LINES = [  # form, line, what is wrong with it
     ("lda-c", "1 -1:1", "'-1:1' is no word:count"),
     ("lda-c", "1 1", "'1' is no word:count"),
     ("lda-c", "1 word:1", "'word:1' is no word:count"),
-    ("lda-c", "1 9:1", "word 9 is beyond the vocabulary of 5"),
+    ("lda-c", "1 9:1", "word 9 is beyond the vocabulary of 5, numbered from 0"),
     ("lda-c", "1 1:1:1", "'1:1', not a whole number"),
     ("lda-c", "123456789012345678901 1:1", "is no number of words"),
     ("lda-c", "1 999999999999999999999:1", "too large a number"),
@@ -37,7 +37,7 @@ LINES = [  # form, line, what is wrong with it
     ("lda-c", "1 1:99999999999999999999", "beyond int32"),
     ("lda-c", b"\xff\xfe\x01 \x80:\x80", "is no"),
     ("svm", "1 0:1", "word 0, but words are numbered from 1"),
-    ("svm", "1 6:1", "word 6 is beyond the vocabulary of 5"),
+    ("svm", "1 6:1", "word 6 is beyond the vocabulary of 5, numbered from 1"),
     ("lda-c", "2 1:2000000000 1:2000000000", "the numbers of word 1 add up to 4e+09, beyond int32"),
     ("svm", "1 3:3e38 1:1 3:3e38", "the numbers of word 3 add up to 6e+38, beyond float32"),
     ("svm", "1 3:nan", "value of word 3 is 'nan', not finite"),
@@ -154,6 +154,13 @@ def test_bad_headers(file, text, says, line):
     with pytest.raises(DataError, match=re.escape(says)) as told:
         read_bags(path, form="docword", vocab=file("a\nb\nc\nd\ne\n", "vocab.txt"))
     assert told.value.where == f"{path}:{line}" and told.value.do
+
+
+@pytest.mark.parametrize(("told", "advice"), [(4, "cut short"), (2, "third line")])
+def test_the_advice_fits_a_header_that_tells_more_lines_or_fewer(file, told, advice):
+    with pytest.raises(DataError, match=f"the header says {told}") as raised:
+        read_bags(file(f"1\n5\n{told}\n1 1 1\n1 2 1\n1 3 1\n"), form="docword")
+    assert advice in (raised.value.do or "")
 
 
 def test_files_that_hold_nothing(file):

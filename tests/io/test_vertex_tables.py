@@ -169,6 +169,7 @@ def test_a_bad_row_is_told_by_its_line_or_left_out(tmp_path, row, why):
     ("columns", "why"),
     [
         ({"age": np.array([1, np.nan, 3])}, "age is nan, not a finite float32"),
+        ({"x": np.array([[1, 2], [3, np.nan], [5, 6]])}, "x[1] is nan, not a finite float"),
         ({"x": Lists(np.array([0, 2, 3, 5]), np.arange(5))}, "x has 1 numbers instead of 2"),
         ({"kind": words("a", "", "b")}, "kind is missing"),
         ({"kind": np.array([1, 2.5, 3])}, "kind is 2.5, not a whole number of dtype int32"),

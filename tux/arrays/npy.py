@@ -196,7 +196,9 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str)
     claimed = math.prod(shape) * dtype.itemsize
     if claimed != there:
         raise DataError(
-            f"shape {shape} of {dtype} takes {claimed:,} bytes, but {there:,} follow", where=where
+            f"shape {shape} of {dtype} takes {claimed:,} bytes, but {there:,} follow",
+            where=where,
+            do="Is the file cut short?" if there < claimed else "Save the array anew.",
         )
 
 

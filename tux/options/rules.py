@@ -125,7 +125,13 @@ def endless_rule(low: int, high: int) -> OptionRule:
         return ENDLESS if endless else numbers.read(value)
 
     def parse(text: str) -> int | str:
-        return ENDLESS if text == ENDLESS else numbers.argument["type"](text)
+        if text == ENDLESS:
+            return ENDLESS
+        try:
+            int(text)
+        except ValueError:
+            raise ArgumentTypeError(f"a whole number or inf is needed, not {text!r}") from None
+        return numbers.argument["type"](text)
 
     return OptionRule(f"{numbers.form}, or inf", read, {"type": parse, "metavar": "N"})
 

@@ -100,7 +100,9 @@ def read_docword(asked: BagSpec) -> Entries:
         raise DataError(
             f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
             where=asked.bad.places.of(3),
-            do="Is the file cut short?",
+            do="Is the file cut short?"
+            if filled < head.lines
+            else "Correct the third line: how many lines follow.",
         )
     rows = np.arange(1, head.documents + 1)
     entries = lines.entries(rows)

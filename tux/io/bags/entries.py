@@ -61,7 +61,10 @@ class BagSpec(NamedTuple):
         if number < self.first:
             return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
         if self.columns is not None and number > self.last:
-            return f"{self.column} {number} is beyond the vocabulary of {self.columns:,}"
+            return (
+                f"{self.column} {number} is beyond the vocabulary of {self.columns:,}, "
+                f"numbered from {self.first}"
+            )
         return f"{self.column} {number} is too large a number" if number > MAX_COLUMN else ""
 
     def counts(self) -> tuple[int, int]:

@@ -163,9 +163,13 @@ class VertexRows:
         rows = bad if bad.ndim == 1 else bad.any(axis=1)
 
         def why(row: int) -> str:
-            value = values[row] if values.ndim == 1 else values[row][bad[row]][0]
+            at, value = "", values[row]
+            if values.ndim > 1:
+                first = int(bad[row].argmax())
+                at, value = f"[{first}]", value[first]
             what = f"a finite {dtype}" if dtype.kind == "f" else f"a whole number of dtype {dtype}"
-            return f"{name} is {f'{value:.10g}' if value.dtype.kind == 'f' else value}, not {what}"
+            text = f"{value:.10g}" if value.dtype.kind == "f" else f"{value}"
+            return f"{name}{at} is {text}, not {what}"
 
         self.drop(np.asarray(rows), why)
         clean = values if not bad.any() else np.where(bad, values.dtype.type(0), values)
