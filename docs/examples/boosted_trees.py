@@ -28,6 +28,7 @@ import numpy as np
 
 from tux import (
     Apply,
+    Barrier,
     Context,
     GlobalSync,
     Points,
@@ -206,6 +207,7 @@ class TwoClassTrees(Program):
     def stages(self):
         level = [Apply("point", fill), GlobalSync(split), Apply("point", descend)]
         return [
+            Barrier(),  # a tree follows from all before it
             Apply("point", derive),
             Repeat(*level, times="depth"),
             Apply("point", gather),

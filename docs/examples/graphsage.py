@@ -15,6 +15,7 @@ import numpy as np
 
 from tux import (
     Apply,
+    Barrier,
     Context,
     Edge,
     Exchange,
@@ -121,4 +122,11 @@ class GraphSAGE(Program):
 
     def stages(self):
         forward = Apply("node", activate), Exchange(hear), Apply("node", classify)
-        return [*forward, Exchange(tell), Apply("node", differentiate), GlobalSync(descend)]
+        # a step is along the gradient at the weights that the step before has left
+        return [
+            Barrier(),
+            *forward,
+            Exchange(tell),
+            Apply("node", differentiate),
+            GlobalSync(descend),
+        ]

@@ -16,6 +16,7 @@ import numpy as np
 
 from tux import (
     Apply,
+    Barrier,
     Context,
     Edge,
     Exchange,
@@ -72,7 +73,8 @@ class LabelPropagation(Program):
         return [Apply("node", begin)]
 
     def stages(self):
-        return [Exchange(vote), Apply("node", take), GlobalSync(finish)]
+        # all vote on the labels of one epoch
+        return [Barrier(), Exchange(vote), Apply("node", take), GlobalSync(finish)]
 
     def converged(self, metrics):
         return metrics["unsettled"] == 0

@@ -85,7 +85,7 @@ def test_a_run(tux, ratings, make_slow):
         "tux.inputs.edge_files.read_edges",
         "tux.runs.begin.Worker",
         "tux.runs.begin.TrainingHere",
-        "tux.engine.training.has_converged",
+        "tux.engine.stretch.has_converged",
         "tux.run_folder.model_files.parquet_writer",
         "tux.runs.finish.model_of",
     )

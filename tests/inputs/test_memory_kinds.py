@@ -246,7 +246,7 @@ def test_points_of_an_array_are_numbered_from_0():
     assert train.ids["point"].values.tolist() == [0, 1, 2, 3]
     assert train.vertex_fields["point"]["x"].tolist() == X[:, :2].tolist()
     assert load_data(PointsInPlane, X[:, :2].tolist())[0].train.digest() == train.digest()
-    assert "x is nan" in wrong(PointsInPlane, np.array([[1.0, np.nan]]))
+    assert "x[1] is nan" in wrong(PointsInPlane, np.array([[1.0, np.nan]]))
     assert "is nothing that PointsInPlane reads" in wrong(PointsInPlane, sp.csr_array(X))
 
 

@@ -125,7 +125,7 @@ def test_points_of_one_array(here):
     np.save("bad.npy", x)
     options = RunOptions(workers=3, on_bad_row="skip")
     found = load_both_ways(here, PlacedPoints(), "bad.npy", options)
-    assert "bad.npy:row 41: x is nan" in found.warnings[0]
+    assert "bad.npy:row 41: x[0] is nan" in found.warnings[0]
 
 
 def test_other_points_are_read_whole(here):

@@ -15,7 +15,8 @@ more may be under way. Then
     a mark      at the end of an epoch is passed as one between two clocks; where the state is
                 wanted, the stretch ends there, and all clocks are finished
 
-At slack 0, and on one worker, each epoch is a stretch, as nothing could run beside its clocks.
+At slack 0, on one worker, and where the stages begin with a Barrier, each epoch is a stretch, as
+nothing could run beside its clocks.
 """
 
 from __future__ import annotations

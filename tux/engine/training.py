@@ -13,7 +13,7 @@ from tux.checkpoint.model_copy import ModelCopy
 from tux.checkpoint.snapshot import Counts, State, StateHead, arrays_of, other_program, put_back
 from tux.checkpoint.spool import SpooledLists
 from tux.clock.schedule import Outline, outline, repeated_steps
-from tux.clock.steps import RepeatedSteps
+from tux.clock.steps import BarrierStep, RepeatedSteps
 from tux.engine.checks import (
     check_finite,
     refuse_dependence,
@@ -104,8 +104,7 @@ class Training:
     def steps(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any] | None]:
-        """Run `epochs`, and also yield None whenever the worker must take a message before it can
-        go on.
+        """Run `epochs`, and also yield None whenever a message must be taken before it goes on.
 
         All workers of a job see the same metrics, so they stop at the same epoch. For a run that
         the user asks to end, see `end_when`.
@@ -137,7 +136,8 @@ class Training:
         ):
             self._best_model.make()  # which was not done if the run was to end here
         watched = bool(patience or keep_best)
-        apart = worker.workers > 1 and worker.slack > 0
+        waits = any(isinstance(step, BarrierStep) for step in self._stages[:1])
+        apart = worker.workers > 1 and worker.slack > 0 and not waits
         judging = Judging(
             every,
             most,
