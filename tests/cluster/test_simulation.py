@@ -46,8 +46,9 @@ def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
 
 @pytest.mark.slow
 def test_epochs_of_one_pass_are_as_stale_as_the_slack_and_no_more():
+    """Some seeds, among them one for each slack in which a read is as stale."""
     stalest = dict.fromkeys(FINITE, 0)
-    for simulation in map(StretchSimulation, range(40)):
+    for simulation in map(StretchSimulation, (*range(11), 17, 63)):
         found = simulation.run().check()
         if simulation.slack in stalest:
             stalest[simulation.slack] = max(stalest[simulation.slack], found)
