@@ -13,6 +13,7 @@ Epoch k finds the k-core, and reports how many vertices it has.
 
 from tux import (
     Apply,
+    Barrier,
     Context,
     Edge,
     Exchange,
@@ -72,6 +73,7 @@ class CoreNumbers(Program):
 
     def stages(self):
         return [
+            Barrier(),  # a core is what is left of the one before
             Repeat(
                 Exchange(count), Apply("node", remove), GlobalSync(finish), until=is_core, most=MOST
             ),
