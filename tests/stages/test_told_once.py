@@ -6,7 +6,7 @@ from support.machines.team import Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch
 from tux.sync import apply as apply_sync
 
 DRAW = np.random.default_rng(0)
@@ -94,7 +94,7 @@ class Rates(Program):
 
     def stages(self):
         batch = MiniBatch(Exchange(add), Apply("item", take_at_rate), vertices=7)
-        return [batch, GlobalSync(next_rate)]
+        return [Barrier(), batch, GlobalSync(next_rate)]  # else a rate may be an older one
 
 
 @pytest.mark.slow
