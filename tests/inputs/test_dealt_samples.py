@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from support.machines.same_loads import begin_run, side_by_side_of, without_processes
+from support.machines.same_loads import begin_run, side_by_side_of
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.gbdt.gbdt import GBDT
@@ -23,15 +23,10 @@ from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
 from tux.parallel_load.process import loading
 
+pytestmark = pytest.mark.usefixtures("here")
+
 ROWS = 60
 FILE = "data.parquet"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def columns(**change):

@@ -6,19 +6,14 @@ import gzip
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begin_run, faults, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, faults, load_both_ways
 
 from tux import Bags, Edge, Program, Vertex, data, value
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.options.options import RunOptions
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 class CountedWords(Program):

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 from support.programs.typed_programs import SocialShop, WholeItems, shop_edges, shop_files
 
 from tux import Edge, Exchange, Program, Vertex, data, value
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.options.options import RunOptions
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 class Films(Program):
@@ -30,13 +32,6 @@ class Films(Program):
 
     def evaluate(self):
         return [Exchange(lambda user, film: None)]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def film_files(m=(300, 200, 50)):

@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 from support.programs.typed_programs import SocialShop, shop_edges, shop_files
 
 from tux import Edge, Program, Vertex, data, value
 from tux.options.options import RunOptions
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 class Kept(Program):
@@ -25,13 +27,6 @@ class Kept(Program):
 
     def stages(self):
         return []
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.slow(after=4)

@@ -4,7 +4,7 @@ has that loads them whole.
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 
 from tux.apps.lda import lda
 from tux.apps.lda.lda import LDA
@@ -18,11 +18,8 @@ COUNTS = "document,word,count\n" + "".join(
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "counts.csv").write_text(COUNTS)
-    return tmp_path
+def counts_file(here):
+    (here / "counts.csv").write_text(COUNTS)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 5])

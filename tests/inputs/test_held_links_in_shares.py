@@ -4,7 +4,7 @@ them whole.
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.base.errors import ProgramError
@@ -56,13 +56,10 @@ class Bought(Program):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "links.txt").write_text("".join(f"{u} v{v}\n" for u, v in ENDS))
+def links_file(here):
+    (here / "links.txt").write_text("".join(f"{u} v{v}\n" for u, v in ENDS))
     rows = zip(ENDS, RNG.random(300), strict=True)
-    (tmp_path / "weights.csv").write_text("".join(f"{u},{v},{w:.3g}\n" for (u, v), w in rows))
-    return tmp_path
+    (here / "weights.csv").write_text("".join(f"{u},{v},{w:.3g}\n" for (u, v), w in rows))
 
 
 @pytest.mark.parametrize("workers", [2, 3, 5])

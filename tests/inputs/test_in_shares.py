@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet
@@ -31,12 +31,9 @@ def lines(rows, prefix="u"):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ratings.csv").write_text(HEADER + lines(ROWS))
-    (tmp_path / "held.csv").write_text(TEST)
-    return tmp_path
+def ratings_file(here):
+    (here / "ratings.csv").write_text(HEADER + lines(ROWS))
+    (here / "held.csv").write_text(TEST)
 
 
 @pytest.mark.slow(after=1)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.machines.same_loads import faults, load_both_ways, without_processes
+from support.machines.same_loads import faults, load_both_ways
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.gbdt.gbdt import GBDT
@@ -17,14 +17,9 @@ from tux.apps.linear.linear import Linear
 from tux.options.options import RunOptions
 from tux.program.sources import find
 
+pytestmark = pytest.mark.usefixtures("here")
+
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def svm_lines(m=60, labels=("-1", "+1"), first=1, seed=4, **odd):

@@ -4,7 +4,7 @@ vertices, held-out links, and words of documents.
 
 import numpy as np
 import pytest
-from support.machines.same_loads import load_both_ways, without_processes
+from support.machines.same_loads import load_both_ways
 
 from tux import Bags, Edge, Graph, Program, Vertex, data, value
 from tux.options.options import RunOptions
@@ -57,12 +57,9 @@ class AgedDocuments(Program):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
+def table_file(here):
     rows = "".join(f"{at},{at % 9},{TOWNS[at % 2]}\n" for at in range(60, 3, -1))
-    (tmp_path / "table.csv").write_text("id,age,town\n" + rows)
-    return tmp_path
+    (here / "table.csv").write_text("id,age,town\n" + rows)
 
 
 @pytest.mark.parametrize("program", [PagesWithNeighbours, PagesHeldOut])

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.machines.same_loads import begin_run, load_both_ways, without_processes
+from support.machines.same_loads import begin_run, load_both_ways
 
 from tux import Edge, Points, Program, Samples, Vertex, data, param
 from tux.apps.kmeans.kmeans_points import PointKMeans
@@ -52,11 +52,8 @@ class AgedSamples(Program):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    without_processes(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sales.csv").write_text(EDGES)
-    return tmp_path
+def sales_file(here):
+    (here / "sales.csv").write_text(EDGES)
 
 
 def users(m=40, prefix="", seed=4, **odd):

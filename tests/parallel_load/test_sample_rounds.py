@@ -12,7 +12,7 @@ from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import loader, rounds_of
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.algorithm.rounds import run_together
-from tux.parallel_load.process.sample_rounds import exchange_samples
+from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, exchange_samples
 
 ENDS = ("sample", "feature")
 F4 = np.dtype("f4")
@@ -30,7 +30,8 @@ def shares(tmp_path):
 
 
 def plan(n=3):
-    return LoadingPlan(ENDS, n, 2, "dbh", bipartite=True, data={"sample": ["label"]})
+    data = {"sample": ["label"]}
+    return LoadingPlan(ENDS, n, 2, "dbh", bipartite=True, data=data, early=SAMPLE_ROUNDS)
 
 
 def test_numbers_of_rows_follow_those_of_the_shares_before(shares):

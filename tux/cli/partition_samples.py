@@ -16,7 +16,7 @@ from tux.io.samples.shares import have_weights
 from tux.io.source.input_files import input_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
-from tux.parallel_load.process.sample_rounds import SamplesAsked
+from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, SamplesAsked
 
 
 def asks_for_samples(args: Namespace) -> bool:
@@ -58,7 +58,7 @@ def job_of_samples(args: Namespace, format: Format, method: str) -> LoadingJob:
         data.append("weight")
     how = choose_method([SAMPLED], method, args.parts, [SAMPLED[0]])
     given = args.workers, args.parts, how.name, args.seed, how.bipartite, how.favourite
-    plan = LoadingPlan(SAMPLED, *given, data={SAMPLED[0]: data})
+    plan = LoadingPlan(SAMPLED, *given, data={SAMPLED[0]: data}, early=SAMPLE_ROUNDS)
     plan.check()
     what = of_samples(TypeInput(args.graph, {"value": "<f4"}, None, format), asked)
     return job_with_tables(args, plan, {"": what})

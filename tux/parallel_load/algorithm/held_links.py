@@ -27,7 +27,7 @@ from tux.parallel_load.algorithm.rounds import (
 )
 from tux.parallel_load.algorithm.splitters import ranges, sample_ids, splitters
 
-ROUNDS = 10
+LINK_ROUNDS = 10
 """Rounds that `choose_links` takes."""
 
 DIGIT = 16  # bits

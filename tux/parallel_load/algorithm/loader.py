@@ -17,22 +17,17 @@ from tux.parallel_load.algorithm.assembling import assemble_parts
 from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
-from tux.parallel_load.algorithm.placed_alone import ROUNDS
+from tux.parallel_load.algorithm.placed_alone import ALONE_ROUNDS
 from tux.parallel_load.algorithm.placing import place_edges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, InputShare, LoadingPlan
 from tux.parallel_load.algorithm.removing import removal_rounds
 from tux.parallel_load.algorithm.repeated import ANYWHERE, count_repeated, count_repeated_of_all
 from tux.parallel_load.algorithm.rounds import Rounds
 from tux.parallel_load.algorithm.turns import turns_of
-from tux.parallel_load.algorithm.vertex_tables import join_tables, rounds_of_tables
+from tux.parallel_load.algorithm.vertex_tables import join_tables, table_rounds
 
 GIVEN = "given."
 """The beginning of the names of fields of all edges, where links are held out."""
-
-SAMPLE_ROUNDS = 2
-"""Rounds before all others, in which loaders of labelled samples tell what they have read:
-`tux.parallel_load.process.sample_rounds`.
-"""
 
 
 @dataclass
@@ -86,10 +81,9 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where the edges of all types
     have so many `fields`.
     """
-    early = plan.early + (SAMPLE_ROUNDS if plan.data else 0)
-    more = turns_of(plan) + topology_rounds(plan) + removal_rounds(plan) + rounds_of_tables(plan)
-    more += (ROUNDS if plan.alone is not None else 0) + (plan.partitioner in ANYWHERE)
-    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + more + early
+    more = plan.early + table_rounds(plan) + removal_rounds(plan) + topology_rounds(plan)
+    more += (ALONE_ROUNDS if plan.alone is not None else 0) + (plan.partitioner in ANYWHERE)
+    return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + more
 
 
 def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:

@@ -21,7 +21,7 @@ from tux.parallel_load.algorithm.rounds import Message, Messages, Rounds, exchan
 from tux.partition.beside import with_homes
 from tux.partition.replicas import Replicas
 
-ROUNDS = 4
+ALONE_ROUNDS = 4
 """Rounds that `sizes_alone` and `exchange_replicas` take."""
 
 

@@ -51,11 +51,11 @@ class LoadingPlan:
     of other edge types, by name; `whole`: see `tux.graph.union.UnionShape`. `data`: the fields of
     vertices that come with the edges, by vertex type. `topology`: "directed" or "undirected", if
     neighbour lists of the edges of the first type are to be made. `early`: the rounds before all
-    others in which loaders of bags tell what they have read. `held_share`: of the links of the
-    first type that are held out. `tables`: the fields of vertices that come in tables of vertices.
-    `edgeless`: all vertices are those of tables, and no edge is read. `alone`: the edge type whose
-    edges the partitioner places alone, as one of two vertex types or of one, and the `whole_types`
-    that edges beside them keep whole.
+    others, in which loaders of samples and bags tell what they have read. `held_share`: of the
+    links of the first type that are held out. `tables`: the fields of vertices that come in tables
+    of vertices. `edgeless`: all vertices are those of tables, and no edge is read. `alone`: the
+    edge type whose edges the partitioner places alone, as one of two vertex types or of one, and
+    the `whole_types` that edges beside them keep whole.
     """
 
     ends: tuple[str, str]

@@ -11,7 +11,7 @@ import numpy as np
 from tux.graph.sorting import count_keys
 from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.distinct import Codes, ShareVertices
-from tux.parallel_load.algorithm.held_links import ROUNDS, RemovedLinks, choose_links
+from tux.parallel_load.algorithm.held_links import LINK_ROUNDS, RemovedLinks, choose_links
 from tux.parallel_load.algorithm.id_ranges import DEGREES, IdRange, Sizes
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Messages, Rounds
@@ -21,7 +21,7 @@ def removal_rounds(plan: LoadingPlan) -> int:
     """Return the number of rounds that held-out links take: besides those that choose them, one
     tells indices, and two tell degrees and sizes again.
     """
-    return ROUNDS + 3 if plan.held_share else 0
+    return LINK_ROUNDS + 3 if plan.held_share else 0
 
 
 def remove_links(

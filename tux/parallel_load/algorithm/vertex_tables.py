@@ -17,15 +17,15 @@ from tux.parallel_load.algorithm.numbering import NumberedShare
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan, VertexTableRows
 from tux.parallel_load.algorithm.rounds import Messages, Rounds
 
-ROUNDS_OF_FACTS = 2
+TABLE_FACT_ROUNDS = 2
 """Rounds before all others, in which loaders tell what they have read of tables."""
 
 
-def rounds_of_tables(plan: LoadingPlan) -> int:
+def table_rounds(plan: LoadingPlan) -> int:
     """Return the number of rounds that tables of vertices add."""
     if not plan.tables:
         return 0
-    return ROUNDS_OF_FACTS + sum(1 + len(fields) for fields in plan.tables.values())
+    return TABLE_FACT_ROUNDS + sum(1 + len(fields) for fields in plan.tables.values())
 
 
 def join_tables(

@@ -25,6 +25,9 @@ from tux.parallel_load.algorithm.columns import (
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
 
+SAMPLE_ROUNDS = 2
+"""Rounds that `exchange_samples` takes."""
+
 
 class SamplesAsked(msgspec.Struct):
     """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
