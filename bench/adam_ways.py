@@ -141,7 +141,7 @@ class Numbering(Stage, Step):
         if worker.workers == 1:
             return
         part = worker.part("feature")
-        away = part.home[part.rows[: part.n_train]] != worker.rank
+        away = part.homes_of_rows != worker.rank
         number = 1 + (worker.rank + part.rows[: part.n_train]) % worker.workers
         worker.tables["feature"].arrays["number"][: part.n_train] = np.where(away, number, 0)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tux.engine.partition import Partition
 from tux.graph.layout import blocks_by_edges, blocks_by_vertices, move_to_group_ends, tile_rows
+from tux.graph.stored_arrays import Indices
 from tux.program.stage import Batch
 from tux.stages.blocks import rotation
 
@@ -25,7 +26,7 @@ class Size(NamedTuple):
     edges: int = 0
     blocks: int = 0
 
-    def cuts(self, degrees: np.ndarray, most_edges: int = 0) -> np.ndarray:
+    def cuts(self, degrees: Indices, most_edges: int = 0) -> np.ndarray:
         """Return the boundaries (blocks + 1,) of blocks of vertices with these degrees, of at most
         about `most_edges` each unless that is 0.
         """

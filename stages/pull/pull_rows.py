@@ -22,11 +22,10 @@ from tux.sync.master_tables import MasterTables
 from tux.sync.pull import (
     PullServer,
     UnackedChanges,
-    group_by_home,
     join_aligned,
-    look_up_rows,
     share,
 )
+from tux.sync.pulled_rows import group_by_home, look_up_rows, tabulate
 
 
 class PullClient:
@@ -39,8 +38,8 @@ class PullClient:
         assert part is not None
         self.partition, self.over, self.table = partition, over, partition.tables[over]
         self._home, self._number, self._workers = (
-            freeze(part.home),
-            freeze(part.number),
+            freeze(np.asarray(part.home)),
+            freeze(np.asarray(part.number)),
             partition.workers,
         )
         self._order = part.order
@@ -55,7 +54,6 @@ class PullClient:
         self.server = PullServer(
             [masters.arrays[f] for f in self._fields], len(part.masters), partition.workers
         )
-        self._place = np.full(len(self._home), -1, np.int32)
         # steps so far; those of the blocks under way
         self._begun, self._steps = 0, dict[tuple[int, int], int]()
         # by step and home: the positions that were asked for
@@ -88,19 +86,17 @@ class PullClient:
         server.pull(0, 0, PullRequest(0, 0, none))
         server.push(0, Push(0, nothing))
         unacked.note(0, [none], [nothing])
-        unacked.add_to([array.copy() for array in nothing], self._place, step=1, folded=[0])
-        look_up_rows(
-            group_by_home(np.empty(0, np.int32), self._place, self._home, self._workers)[0],
-            self._place,
-        )
+        ids, _ = group_by_home(np.empty(0, np.int32), self._home, self._workers)
+        slots = tabulate(ids)
+        unacked.add_to([array.copy() for array in nothing], slots, step=1, folded=[0])
+        look_up_rows(ids, slots)
 
     def pull(self, clock: int, block: Block, lists: dict[str, np.ndarray]) -> int:
         """Ask every home for the rows that the block's lists touch; return the number of answers to
         come.
         """
         flat = np.concatenate([array.reshape(-1) for array in lists.values()])
-        ids, counts = group_by_home(flat, self._place, self._home, self._workers)
-        self._place[ids] = -1
+        ids, counts = group_by_home(flat, self._home, self._workers)
         self._steps[block.number, block.round] = self._begun
         return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.partition.most_apart)
 
@@ -145,15 +141,13 @@ class PullClient:
                 join_aligned([answer.values[j] for answer in answers])
                 for j in range(len(self._fields))
             ]
-            ids = np.concatenate(self._ids[step])
-            self._place[ids] = np.arange(len(ids), dtype=np.int32)
+            slots = tabulate(np.concatenate(self._ids[step]))
             folded = [answer.folded for answer in answers]
-            self._unacked.add_to(rows, self._place, step=step, folded=folded)
+            self._unacked.add_to(rows, slots, step=step, folded=folded)
             lists = {
-                name: look_up_rows(array.reshape(-1), self._place).reshape(array.shape)
+                name: look_up_rows(array.reshape(-1), slots).reshape(array.shape)
                 for name, array in made.items()
             }
-            self._place[ids] = -1
         return rows, lists
 
     def shape_fields(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:

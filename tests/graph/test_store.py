@@ -103,8 +103,6 @@ def test_arrays_are_mapped_and_cannot_be_written(folder):
         part.dst,
         part.fields["value"],
         part.types["user"].rows,
-        part.types["user"].order,
-        part.degrees[0],
     ]
     assert all(isinstance(array, np.memmap) for array in big)
     with pytest.raises(ValueError, match="read-only"):
@@ -301,10 +299,8 @@ def test_a_damaged_header(folder, content):
         ("part-0/types.item.up.bounds", np.array([0, 5, 2])),
         ("part-0/types.item.down", np.full(3, 1000, np.int32)),
         ("part-0/test_src", np.zeros((1, 1), np.int64)),
-        ("user.home", np.full(3, 7, np.int16)),
         ("user.order", np.zeros(1, np.int64)),
         ("degrees.1", np.zeros(1, np.int32)),
-        ("degrees.1", np.full(3, -5, np.int32)),
     ],
 )
 def test_arrays_that_do_not_belong_there(folder, name, values):

@@ -11,6 +11,7 @@ from tux import Edge, Program, Vertex, mirror
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.engine.worker import Worker
+from tux.graph import local
 from tux.graph.cut import cut
 from tux.graph.layout import move_to_group_ends
 from tux.graph.local import LocalGraph
@@ -61,8 +62,12 @@ def test_groups_and_their_members_are_in_random_order():
     assert {int(GROUP[order[0]]) for order in orders} == set(GROUP)
 
 
-def test_the_order_is_that_of_any_number_of_workers(tmp_path):
-    """Also with held-out edges, which say nothing of groups, and from a folder."""
+@pytest.mark.parametrize("piece", [1, 5, 1 << 20])
+def test_the_order_is_that_of_any_number_of_workers(tmp_path, monkeypatch, piece):
+    """Also with held-out edges, which say nothing of groups, and from a folder, of whose arrays a
+    piece is read at a time.
+    """
+    monkeypatch.setattr(local, "CHECKED", piece)
     held = EdgeData.of(("sample", "feature"), [0, 99], [99, 1], {}, against=edges().ids)
     whole = LocalGraph.whole(Visits(), edges(), held, 3).vertices["feature"]
     parts = cut(edges(), held, (SAMPLE % 2).astype(np.int16), 2, 3)
@@ -70,6 +75,8 @@ def test_the_order_is_that_of_any_number_of_workers(tmp_path):
     for part in [*parts, load(tmp_path, 1)]:
         graph = LocalGraph.of(Visits(), part)
         assert (graph.vertices["feature"].part.order == whole.order).all()
+        found = [graph.vertices["feature"].position_of(index) for index in whole.order]
+        assert found == [*range(13)]
         assert (
             graph.groups("feature").tolist()
             == LocalGraph.whole(Visits(), edges(), held, 3).groups("feature").tolist()

@@ -8,6 +8,7 @@ from support.messages import message
 
 from tux.messages.payloads import PullRequest, Push
 from tux.sync.pull import PullServer, UnackedChanges
+from tux.sync.pulled_rows import tabulate
 
 
 def rows(*numbers):
@@ -84,12 +85,12 @@ def test_changes_before_the_answer_are_refused():
 
 def test_own_changes_that_no_answer_covers_are_added():
     """Of servers 0 and 1, the first has folded step 0, the second nothing."""
-    unacked, row_of = UnackedChanges(), np.array([0, 1, -1], np.int32)
+    unacked, pulled_rows = UnackedChanges(), tabulate(rows(0, 1))
     unacked.note(0, [rows(0), rows(1)], [[ones(1, 1)], [ones(1, 1)]])
     unacked.note(1, [rows(0), rows(2)], [[ones(1, 1)], [ones(1, 1)]])
     pulled = [np.zeros((2, 1), np.float32)]
-    unacked.add_to(pulled, row_of, step=2, folded=[1, 0])
+    unacked.add_to(pulled, pulled_rows, step=2, folded=[1, 0])
     assert pulled[0].tolist() == [[1], [1]]
     again = [np.zeros((2, 1), np.float32)]
-    unacked.add_to(again, row_of, step=1, folded=[0, 0])
+    unacked.add_to(again, pulled_rows, step=1, folded=[0, 0])
     assert again[0].tolist() == [[1], [1]], "changes of step 1 are none of the past"

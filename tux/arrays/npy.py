@@ -15,6 +15,7 @@ from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import ArrayLike
 
 from tux.arrays.packed import head_of
 from tux.arrays.pieced import ArrayPieces
@@ -84,7 +85,7 @@ def read_npz(
         ) from None
 
 
-def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
+def write_npy(path: str | os.PathLike[str], array: ArrayLike) -> None:
     """Write one array (n, ...) of numbers as numpy.save does.
 
     Raises DiskError, which, unlike numpy's error, says what is wrong with the disk.
@@ -94,7 +95,7 @@ def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
             file.write(piece)
 
 
-def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
+def npy_bytes(array: ArrayLike) -> Iterator[bytes | memoryview]:
     """Yield the bytes of a file of numpy with one array (n, ...) of numbers: its header, and its
     values.
     """

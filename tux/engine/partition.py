@@ -171,7 +171,7 @@ class Partition:
     def _known_ids(self, name: str) -> tuple[Ids, int]:
         """Return the ids of a type, and the number of those in the training graph."""
         vertices = self.graph.vertices[name]
-        return vertices.ids, vertices.n_train if vertices.part is None else vertices.part.vertices
+        return vertices.ids, vertices.in_training
 
     def positions(self) -> dict[str, int]:
         """Return the parameters that are vertices, as positions in the order of their type."""
@@ -179,8 +179,7 @@ class Partition:
         for name, declared in self.program.params.items():
             if declared.vertex:
                 vertices = self.graph.vertices[declared.vertex]
-                order = vertices.order if vertices.part is None else vertices.part.order
-                out[name] = int(np.flatnonzero(order == self.parameters[name])[0])
+                out[name] = vertices.position_of(self.parameters[name])
         return out
 
     def _row_ids(self, name: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
+from numpy.typing import ArrayLike
 
 from tux.arrays.arrow import write_parquet
 from tux.arrays.npy import write_npy
@@ -58,7 +58,7 @@ def _unchanged_names(part: Part) -> set[str]:
     return same
 
 
-def _write_anew(path: Path, values: np.ndarray) -> None:
+def _write_anew(path: Path, values: ArrayLike) -> None:
     """Write an array to a new file in place of the one of that name."""
     with writing(path):
         path.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
 from tux.graph.sorting import Sorting, index_dtype
+from tux.graph.stored_arrays import Indices
 from tux.rows.table import freeze
 
 TILE_BYTES = 1 << 20
@@ -201,7 +202,7 @@ def move_to_group_ends(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return np.unique(groups[np.searchsorted(groups, cuts)])
 
 
-def blocks_by_edges(degrees: np.ndarray, size: int) -> np.ndarray:
+def blocks_by_edges(degrees: Indices, size: int) -> np.ndarray:
     """Return block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about
     `size` edges; 0 is one block of all. Of n rows, so many as SUMMED are summed up at a time.
     """

@@ -16,6 +16,7 @@ from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, local_rows, remove_rows
 from tux.graph.sorting import count_keys
+from tux.graph.stored_arrays import CHECKED, Indices
 from tux.graph.topologies import topology_of
 from tux.graph.topology import Topology
 from tux.program.base_program import BaseProgram, along
@@ -66,6 +67,22 @@ class LocalVertices:
         when it is first asked for, which no worker of several does.
         """
         return local_rows(self.order, len(self.ids))
+
+    @property
+    def positioned(self) -> Indices:
+        """The dense index of each position, over all workers."""
+        return self.order if self.part is None else self.part.order
+
+    @property
+    def in_training(self) -> int:
+        """The number of vertices of the training graph, over all workers."""
+        return self.n_train if self.part is None else self.part.vertices
+
+    def position_of(self, index: int) -> int:
+        """Return the position of the vertex with a dense index."""
+        pieces = range(0, len(self.positioned), CHECKED)
+        found = (np.flatnonzero(self.positioned[at : at + CHECKED] == index) + at for at in pieces)
+        return next(int(each[0]) for each in found if len(each))
 
     @property
     def is_cut(self) -> bool:
@@ -130,7 +147,7 @@ class LocalGraph:
         declared = self.edges.declared
         return self.vertices[declared.ends[declared.roles.index(role)]]
 
-    def degrees(self, role: str) -> np.ndarray:
+    def degrees(self, role: str) -> Indices:
         """Count the training edges of each vertex at the end called `role`, over all workers, in
         the order of positions. On several workers an edge that a row repeats counts once: it is
         enough to balance.
@@ -154,13 +171,16 @@ class LocalGraph:
             raise DataError(
                 f"these data do not say which {plural_noun(vertices.name)} belong together"
             )
-        order = (
-            vertices.order[: vertices.n_train]
-            if vertices.part is None
-            else vertices.part.order[: vertices.part.vertices]
-        )
-        group = np.asarray(vertices.data[TOGETHER])[order]
-        return np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
+        n, together = vertices.in_training, np.asarray(vertices.data[TOGETHER])
+        ends = [
+            np.flatnonzero(
+                np.diff(together[vertices.positioned[at : min(at + CHECKED, n - 1) + 1]])
+            )
+            + at
+            + 1
+            for at in range(0, n, CHECKED)
+        ]
+        return np.concatenate([[0], *ends, [n]])
 
     def counts(self, name: str) -> np.ndarray:
         """Count the local training edges of each row of a vertex type (n,), at both ends and of all

@@ -20,6 +20,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct_integers
 from tux.arrays.lookup import look_up
 from tux.base.hashing import by_hash
+from tux.graph.stored_arrays import Indices
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TypePart:
     name: str
     ids: Ids
     # (all vertices,) dense index of each position; those of the training graph first
-    order: np.ndarray
+    order: Indices
     vertices: int  # vertices of the training graph
     cut: bool
     rows: np.ndarray
@@ -47,10 +48,18 @@ class TypePart:
     down: list[np.ndarray]
     peek_up: list[np.ndarray]
     peek_down: list[np.ndarray]
-    home: np.ndarray  # (vertices,) int16: the worker of each position's master, and
-    number: np.ndarray  # (vertices,) int32: its number there
+    home: Indices  # (vertices,) int16: the worker of each position's master, and
+    number: Indices  # (vertices,) int32: its number there
     # fields of the data by name, of each vertex by dense index, over all workers
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def homes_of_rows(self) -> np.ndarray:
+        """The worker of the master of each row (n_train,) int16, where the type is cut."""
+        homes = np.empty(self.n_train, np.int16)
+        for home, rows in enumerate(self.up):
+            homes[rows] = home
+        return homes
 
 
 class EdgePart(NamedTuple):
@@ -59,7 +68,7 @@ class EdgePart(NamedTuple):
     """
 
     ends: tuple[str, str]
-    degrees: tuple[np.ndarray, np.ndarray]
+    degrees: tuple[Indices, Indices]
     src: np.ndarray
     dst: np.ndarray
     fields: dict[str, np.ndarray]
@@ -80,7 +89,7 @@ class Part:
     """
 
     types: dict[str, TypePart]
-    degrees: tuple[np.ndarray, np.ndarray]
+    degrees: tuple[Indices, Indices]
     src: np.ndarray
     dst: np.ndarray
     fields: dict[str, np.ndarray]

@@ -21,6 +21,8 @@ from tux.base.errors import DataError
 from tux.graph.manifest import MANIFEST, EdgeEntry, TypeEntry, read_manifest, write_manifest
 from tux.graph.parts import EdgePart, Part, TypePart
 from tux.graph.stored_arrays import (
+    Indices,
+    StoredIndices,
     check_length,
     folder_damage,
     map_array,
@@ -152,7 +154,7 @@ def _save_type(
     )
 
 
-def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
+def _shared_arrays(part: Part) -> dict[str, Indices]:
     """Collect the arrays that all parts share, by file name."""
     out = {f"degrees.{side}": degrees for side, degrees in enumerate(part.degrees)}
     for name, edges in part.others.items():
@@ -227,8 +229,8 @@ def load(folder: Path, number: int) -> Part:
         for name in manifest.test_fields
     }
     degrees = (
-        map_indices(folder / "degrees.0.npy", MOST_EDGES + 1, first.vertices),
-        map_indices(folder / "degrees.1.npy", MOST_EDGES + 1, second.vertices),
+        StoredIndices(folder / "degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        StoredIndices(folder / "degrees.1.npy", MOST_EDGES + 1, second.vertices),
     )
     return Part(
         types,
@@ -256,8 +258,8 @@ def _map_edges(
     names = {name: part / f"{own}fields.{name}.npy" for name in entry.fields}
     fields = {name: map_array(path, len(src)) for name, path in names.items()}
     degrees = (
-        map_indices(folder / f"{own}degrees.0.npy", MOST_EDGES + 1, first.vertices),
-        map_indices(folder / f"{own}degrees.1.npy", MOST_EDGES + 1, second.vertices),
+        StoredIndices(folder / f"{own}degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        StoredIndices(folder / f"{own}degrees.1.npy", MOST_EDGES + 1, second.vertices),
     )
     return EdgePart(entry.ends, degrees, src, dst, fields)
 
@@ -309,7 +311,7 @@ def _map_type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: in
     return TypePart(
         entry.name,
         StoredIds(ids_file(folder, entry.name), entry.ids),
-        map_indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
+        StoredIndices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
         entry.vertices,
         entry.cut,
         rows,
@@ -319,7 +321,7 @@ def _map_type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: in
         down,
         peek_up,
         peek_down,
-        map_indices(folder / f"{entry.name}.home.npy", parts, entry.vertices),
-        map_indices(folder / f"{entry.name}.number.npy", entry.vertices, entry.vertices),
+        StoredIndices(folder / f"{entry.name}.home.npy", parts, entry.vertices),
+        StoredIndices(folder / f"{entry.name}.number.npy", entry.vertices, entry.vertices),
         vertex_fields(folder, entry),
     )

@@ -33,6 +33,7 @@ from tux.messages.encoding import Arrays
 from tux.messages.payloads import PullAnswer, PullRequest, Push
 from tux.rows.table import allocate_aligned
 from tux.sync.fields import flatten_rows
+from tux.sync.pulled_rows import add_to_rows
 
 
 class Reply(NamedTuple):
@@ -134,12 +135,11 @@ class UnackedChanges:
         """
         self._steps[step] = ids, changes
 
-    def add_to(self, fields: Arrays, row_of: np.ndarray, *, step: int, folded: list[int]) -> None:
+    def add_to(self, fields: Arrays, slots: np.ndarray, *, step: int, folded: list[int]) -> None:
         """Add to `fields` (rows, width), pulled for `step`, the changes of earlier steps that the
         servers, with so many steps `folded`, had not folded.
 
-        `row_of` (n,): the row of each position, -1 where it has none. What all servers have folded
-        is forgotten.
+        `slots`: the table of their positions. What all servers have folded is forgotten.
         """
         for number in [number for number in self._steps if number < min(folded)]:
             del self._steps[number]
@@ -147,7 +147,7 @@ class UnackedChanges:
             for server, steps in enumerate(folded):
                 if steps <= number < step:
                     for own, change in zip(fields, changes[server], strict=True):
-                        _add_known(own, row_of, ids[server], change)
+                        add_to_rows(own, slots, ids[server], change)
 
 
 def share(workers: int) -> float:
@@ -204,52 +204,4 @@ def _take_rows(own, rows):  # type: ignore[no-untyped-def]
     for j in range(len(rows)):
         for k in range(own.shape[1]):
             out[j, k] = own[rows[j], k]
-    return out
-
-
-@cached_njit
-def _add_known(own, place, ids, changes):  # type: ignore[no-untyped-def]
-    """Compute own[place[ids]] += changes where there is a place."""
-    for j in range(len(ids)):
-        row = place[ids[j]]
-        if row >= 0:
-            for k in range(own.shape[1]):
-                own[row, k] += changes[j, k]
-
-
-@cached_njit
-def group_by_home(lists, place, home, workers):  # type: ignore[no-untyped-def]
-    """Find the positions that occur in `lists` (m,), where -1 is none. Return each once, grouped by
-    home, and the number of positions of each home (workers,).
-
-    `place` (n,) int32 must be all -1. Afterwards it has each position's row in that order.
-    """
-    counts = np.zeros(workers, np.int64)
-    positions = np.empty(len(lists), np.int32)
-    total = 0
-    for i in range(len(lists)):
-        v = lists[i]
-        if v >= 0 and place[v] < 0:
-            place[v] = 0
-            positions[total] = v
-            total += 1
-            counts[home[v]] += 1
-    after = np.zeros(workers, np.int64)
-    for h in range(1, workers):
-        after[h] = after[h - 1] + counts[h - 1]
-    out = np.empty(total, np.int32)
-    for i in range(total):
-        v = positions[i]
-        place[v] = after[home[v]]
-        out[after[home[v]]] = v
-        after[home[v]] += 1
-    return out, counts
-
-
-@cached_njit
-def look_up_rows(lists, place):  # type: ignore[no-untyped-def]
-    """Look up the rows of positions (m,), -1 where there is none."""
-    out = np.empty(len(lists), np.int32)
-    for i in range(len(lists)):
-        out[i] = place[lists[i]] if lists[i] >= 0 else -1
     return out

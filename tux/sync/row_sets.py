@@ -111,7 +111,7 @@ class TouchedRows(AllRows):
         homes = 1
         if vertices.is_cut:
             part, homes = partition.part(over), partition.workers
-            groups = groups * homes + part.home[part.rows[: part.n_train]][ends]
+            groups = groups * homes + part.homes_of_rows[ends]
         pairs, counts = np.unique(groups * n + ends, return_counts=True)
         weighted = vertices.is_cut and partition.server.needs_weights(over)
         self._homes = homes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.schedule import CheckpointInterval
@@ -153,7 +154,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
         if not self.lists or not any(parts):
             return None
         types = store.load(Path(self.graph), here).types
-        orders = {name: each.order[: each.vertices] for name, each in types.items()}
+        orders = {name: np.asarray(each.order)[: each.vertices] for name, each in types.items()}
         return SpooledLists.from_files(parts, orders)
 
     def lists_of(self, rank: int, earlier: Sequence[ListSegment]) -> list[tuple[Path, int]]:

@@ -1,0 +1,98 @@
+"""The rows that a worker pulls for a step, by the positions of their vertices: tables that grow
+with what is pulled, not with the graph.
+
+A table is a hash table with open addressing. Its `slots` (capacity, 2) have a position and the
+place that it has in the list of those that are pulled; -1, 0 is a free slot. At least half of them
+are free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.base.compiled import cached_njit
+
+FIRST = 1 << 10
+"""Slots of a table that is to grow: 8 KB, in the first-level cache."""
+MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, 6.4)
+
+
+@cached_njit
+def _slot_of(slots, position):  # type: ignore[no-untyped-def]
+    """Return the slot that has a position, or the free one in which it would be."""
+    last = np.uint64(len(slots) - 1)
+    at = ((np.uint64(position) * MIX) >> np.uint64(32)) & last
+    while slots[at, 0] != position and slots[at, 0] >= 0:
+        at = (at + np.uint64(1)) & last
+    return at
+
+
+@cached_njit
+def _tabulate(positions, count, capacity):  # type: ignore[no-untyped-def]
+    """Return the table of the first `count` of some distinct positions."""
+    slots = np.empty((capacity, 2), positions.dtype)
+    slots[:, 0], slots[:, 1] = -1, 0
+    for place in range(count):
+        at = _slot_of(slots, positions[place])
+        slots[at, 0], slots[at, 1] = positions[place], place
+    return slots
+
+
+@cached_njit
+def tabulate(positions):  # type: ignore[no-untyped-def]
+    """Return the table of some distinct positions (r,), whose rows are their places in this
+    list.
+    """
+    capacity = 2
+    while capacity < 2 * len(positions):
+        capacity *= 2
+    return _tabulate(positions, len(positions), capacity)
+
+
+@cached_njit
+def group_by_home(lists, home, workers):  # type: ignore[no-untyped-def]
+    """Find the positions that occur in `lists` (m,), where -1 is none. Return each once, grouped by
+    home, in the order in which they occur first, and the number of positions of each home
+    (workers,).
+    """
+    counts = np.zeros(workers, np.int64)
+    positions = np.empty(len(lists), lists.dtype)
+    slots, total = _tabulate(positions, 0, FIRST), 0
+    for position in lists:
+        if position >= 0:
+            at = _slot_of(slots, position)
+            if slots[at, 0] < 0:
+                slots[at, 0], slots[at, 1] = position, total
+                positions[total] = position
+                counts[home[position]] += 1
+                total += 1
+                if 2 * total > len(slots):
+                    slots = _tabulate(positions, total, 2 * len(slots))
+    after = np.zeros(workers, np.int64)
+    after[1:] = np.cumsum(counts)[:-1]
+    out = np.empty(total, lists.dtype)
+    for position in positions[:total]:
+        out[after[home[position]]] = position
+        after[home[position]] += 1
+    return out, counts
+
+
+@cached_njit
+def look_up_rows(lists, slots):  # type: ignore[no-untyped-def]
+    """Look up the rows (m,) int32 of positions, all of which are in a table or -1, which is -1."""
+    out = np.empty(len(lists), np.int32)
+    for i in range(len(lists)):
+        out[i] = slots[_slot_of(slots, lists[i]), 1] if lists[i] >= 0 else -1
+    return out
+
+
+@cached_njit
+def add_to_rows(own, slots, positions, changes):  # type: ignore[no-untyped-def]
+    """Add `changes` (c, width) of positions (c,) to those of the rows of `own` that are in a
+    table.
+    """
+    for j in range(len(positions)):
+        at = _slot_of(slots, positions[j])
+        if slots[at, 0] >= 0:
+            for k in range(own.shape[1]):
+                own[slots[at, 1], k] += changes[j, k]
