@@ -47,12 +47,13 @@ class Generate(CallingStage):
         push the changes of their shared fields
 
     `lists` names the lists and gives the most that each can hold, a number or an integer parameter:
-    ``path="length"``. In `make` they are int32 arrays, full of -1; what stands before the first -1
-    is the list. In `use` they are slices of edges: `len`, and by the type's name the row at the
-    other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of the run
-    that is over, `share` the part that masters take of changes to fields with combine="sqrt_mean"
-    (`tux.sync.pull.share`; of other fields all). The type is declared ``Vertex(remote=True)``:
-    with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
+    ``path="length"``. In `make` they are arrays of integers, full of -1; what stands before the
+    first -1 is the list. In `use` they are slices of edges: `len`, and by the type's name the row
+    at the other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of
+    the run that is over, `share` the part that masters take of changes to fields with
+    combine="sqrt_mean" (`tux.sync.pull.share`; of other fields all). The type is declared
+    ``Vertex(remote=True)``: with several workers none of its rows stay on a worker. Only inside a
+    MiniBatch, alone.
 
     If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at`
     of the first list in turn, of several vertices side by side, so that they wait for memory
@@ -158,9 +159,10 @@ class Generate(CallingStage):
         """Compile both loops; with several workers, also make the client and the server of rows.
         Return the lists with their steps.
         """
-        part = partition.graph.vertices[self.over].part
+        vertices = partition.graph.vertices[self.over]
+        part = vertices.part
         own = freeze(
-            np.arange(partition.graph.vertices[self.over].n_train, dtype=np.int32)
+            np.arange(vertices.n_train, dtype=vertices.position_dtype)
             if part is None
             else part.masters
         )
@@ -240,8 +242,9 @@ class Generate(CallingStage):
             loop = _abreast(seed_stream, call, next(iter(self.lists)))
             scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
             scope.scratch.add("states")
-        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, np.int32)), "round": 0}
-        varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
+        kind = partition.graph.vertices[self.over].position_dtype
+        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, kind)), "round": 0}
+        varying |= {name: np.zeros((1, width), kind) for name, width in widths.items()}
         kernel = scope.kernel(varying, loop)
         longest = next(iter(widths.values()), 1)
 
@@ -256,6 +259,7 @@ class Generate(CallingStage):
         """Return the loop over lists, and whether it gets the ids of its rows."""
         plan = self.plan(partition.program, racing=partition.racing and partition.threads.count > 1)
         scope, table = Scope(partition, "exchange", self.label, plan), partition.tables[self.over]
+        vertices = partition.graph.vertices[self.over]
 
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]
@@ -271,12 +275,13 @@ class Generate(CallingStage):
         )
         varying: dict[str, Any] = {
             "rows": table.visible_fields("exchange", ids=scope.uses(ID))[1],
-            "starts": freeze(np.zeros(1, np.int32)),
+            "starts": freeze(np.zeros(1, vertices.position_dtype)),
             "round": 0,
         }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
+        pulled = vertices.position_dtype if vertices.part is None else np.int32
         for name in self.lists:
-            varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
+            varying |= {name: np.zeros(1, pulled), f"{name}_counts": np.zeros(1, np.int32)}
         kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indent_lines(call)])
 
         def run(rows: Any, starts: np.ndarray, *others: Any) -> None:

@@ -122,6 +122,6 @@ def table(topology):
         each[firsts] = topology.sums[firsts]
         each *= m / each.sum()
     come = np.bincount(topology.ends, weights=each, minlength=n) + 1.0
-    keep, other = np.empty((1, n), np.float32), np.empty((1, n), np.int32)
+    keep, other = np.empty((1, n), np.float32), np.empty((1, n), topology.ends.dtype)
     fill_aliases(come[None] ** 0.75, keep, other)
     return {"keep": keep[0], "other": other[0]}

@@ -79,7 +79,8 @@ class GeneratedLists:
         """Run `make` for a block and keep its lists."""
         starts = self.starts(block)
         lists = {
-            name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()
+            name: np.full((len(starts), width), -1, self.own.dtype)
+            for name, width in self.widths.items()
         }
         with self.partition.timing("compute"):
             self.kernels.make(starts, block.round, *lists.values())

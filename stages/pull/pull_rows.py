@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.base.errors import ProgramError
 from tux.clock.block import Block
 from tux.clock.steps import Pull, Sync
@@ -42,7 +43,8 @@ class PullClient:
             freeze(np.asarray(part.number)),
             partition.workers,
         )
-        self._order = part.order
+        self._order, self._kind = part.order, index_dtype(len(part.ids))
+        self._none = freeze(np.empty(0, part.masters.dtype))
         self._fields = of_kinds(self.table, ("shared",))
         if strange := [f for f, d in self.table.declared.items() if d.kind != "shared"]:
             raise ProgramError(
@@ -78,15 +80,12 @@ class PullClient:
         """Compile or load the functions that the first step calls, so that it does not wait for
         them.
         """
-        nothing, none = (
-            [freeze(array[:0].copy()) for array in self.server.fields],
-            freeze(np.empty(0, np.int32)),
-        )
+        nothing = [freeze(array[:0].copy()) for array in self.server.fields]
         server, unacked = PullServer([array.copy() for array in nothing], 0, 1), UnackedChanges()
-        server.pull(0, 0, PullRequest(0, 0, none))
+        server.pull(0, 0, PullRequest(0, 0, self._number[self._none]))
         server.push(0, Push(0, nothing))
-        unacked.note(0, [none], [nothing])
-        ids, _ = group_by_home(np.empty(0, np.int32), self._home, self._workers)
+        unacked.note(0, [self._none], [nothing])
+        ids, _ = group_by_home(self._none.copy(), self._home, self._workers)
         slots = tabulate(ids)
         unacked.add_to([array.copy() for array in nothing], slots, step=1, folded=[0])
         look_up_rows(ids, slots)
@@ -102,7 +101,7 @@ class PullClient:
 
     def pull_nothing(self, clock: int) -> int:
         """Ask every home to answer when the changes of all steps before this one are folded."""
-        return self._ask(clock, [np.empty(0, np.int32)] * self._workers, 0)
+        return self._ask(clock, [self._none] * self._workers, 0)
 
     def _ask(self, clock: int, ids: list[np.ndarray], slack: int) -> int:
         step, self._begun = self._begun, self._begun + 1
@@ -158,9 +157,9 @@ class PullClient:
         )
 
     def ids_of(self, block: Block) -> np.ndarray:
-        """Return the dense index of each pulled row of a block, (r,) int32."""
+        """Return the dense index of each pulled row of a block, (r,)."""
         positions = np.concatenate(self._ids[self._steps[block.number, block.round]])
-        return freeze(self._order[positions].astype(np.int32))
+        return freeze(self._order[positions].astype(self._kind))
 
     def note_changes(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
         """Note the changes of a block's rows, which were `before`; `before` is used up."""

@@ -205,7 +205,7 @@ def test_too_many_vertices_are_refused(monkeypatch):
     monkeypatch.setattr(module, "MAX_VERTICES", 3)
     ids, _ = Ids.of([1, 2, 3])
     with pytest.raises(DataError, match="4 different vertices"):
-        ids.extend([4])
+        ids.extend([1, 4, 5, 6])
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Columns of integers: joined and narrowed without a digit lost."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tux.arrays.integers import (
     distinct_integers,
     from_python_integers,
+    index_dtype,
     join_integers,
     narrow,
     places_among,
@@ -72,3 +74,8 @@ def test_places_among(values, among):
     expected = [known.index(value) if value in known else -1 for value in values.tolist()]
     found = places_among(values, among)
     assert found.dtype == np.int32 and found.tolist() == expected
+
+
+@pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
+def test_index_dtype(m, dtype):
+    assert index_dtype(m) == dtype

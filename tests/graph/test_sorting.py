@@ -6,7 +6,7 @@ import pytest
 from tux.arrays.pieced import ArrayPieces
 from tux.graph import sorting
 from tux.graph.layout import sort_by_tiles
-from tux.graph.sorting import InnerSorting, Sorting, count_keys, index_dtype
+from tux.graph.sorting import InnerSorting, Sorting, count_keys
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -58,11 +58,6 @@ def test_what_may_not_be_written_is_sorted_too():
     keys.flags.writeable = column.flags.writeable = False
     moved = Sorting(keys, 3).sort_column(column)
     assert moved.tolist() == [2.0, 3.0, 1.0] and moved.flags.writeable
-
-
-@pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
-def test_index_dtype(m, dtype):
-    assert sorting.index_dtype is index_dtype and index_dtype(m) == dtype
 
 
 @pytest.mark.parametrize("far", [1, 1000])  # keys side by side, and keys that are compared

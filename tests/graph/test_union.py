@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support.programs.typed_programs import shop_edges
 
-from tux.base.errors import DataError
-from tux.graph import union
+from tux.arrays import integers
 from tux.graph.partitioned import PartitionedGraph
 from tux.graph.union import Union, two_sides
 
@@ -90,7 +89,8 @@ def test_a_whole_type_is_not_cut(name, by, friends):
 
 
 def test_more_vertices_than_numbers(monkeypatch):
-    monkeypatch.setattr(union, "MAX_VERTICES", 30)
-    with pytest.raises(DataError, match="user and item and tag have 40 vertices together") as error:
-        Union.of(shop_edges())
-    assert error.value.do == "run it on one worker"
+    narrow = Union.of(shop_edges())
+    monkeypatch.setattr(integers, "MOST_NARROW", 39)  # there are 40, and fewer of each type
+    wide = Union.of(shop_edges())
+    assert (narrow.src.dtype, wide.src.dtype, wide.dst.dtype) == (np.int32, np.int64, np.int64)
+    assert np.array_equal(narrow.src, wide.src) and np.array_equal(narrow.dst, wide.dst)

@@ -15,7 +15,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.arrays.given import common_type
 from tux.arrays.ids import Ids
-from tux.arrays.integers import LAST
+from tux.arrays.integers import LAST, index_dtype
 from tux.base.errors import DataError
 
 TOGETHER = "together"
@@ -33,8 +33,8 @@ class EdgeData:
     ends: tuple[str, str]
     # by vertex type; len(ids[t]) is its number of vertices, some perhaps without an edge here
     ids: Mapping[str, Ids]
-    src: np.ndarray  # (m,) int32, index into ids[ends[0]]
-    dst: np.ndarray  # (m,) int32, index into ids[ends[1]]
+    src: np.ndarray  # (m,) int32, or int64 by `index_dtype`: index into ids[ends[0]]
+    dst: np.ndarray  # the same, into ids[ends[1]]
     fields: Mapping[str, np.ndarray]  # each (m,)
     # by what was wanted, the name of the column of the file that was taken for it, where that is
     # not plain
@@ -197,7 +197,9 @@ class EdgeData:
             )
         at = dict(zip(("src", "dst"), self.ends, strict=True))
         moved: dict[str, Any] = {
-            end: getattr(self, end) + np.int32(len(known)) for end, of in at.items() if of == kind
+            end: np.add(getattr(self, end), len(known), dtype=index_dtype(len(ids)))
+            for end, of in at.items()
+            if of == kind
         }
         return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
 

@@ -13,12 +13,18 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn, Column, ColumnPieces
-from tux.arrays.integers import LAST, distinct_integers, from_python_integers, places_among
+from tux.arrays.integers import (
+    LAST,
+    distinct_integers,
+    from_python_integers,
+    index_dtype,
+    places_among,
+)
 from tux.arrays.lookup import look_up
 from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 
-MAX_VERTICES = 2**31 - 1  # vertices of one type: indices are int32
+MAX_VERTICES = 2**31 - 1  # vertices of one type that one process reads
 MANY_VERTICES, VERTICES_PER_ENTRY = 1 << 16, 64
 _WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
 COMPILED_ROWS = 1 << 20  # rows that are worth compiled code
@@ -64,7 +70,8 @@ class Ids:
 
     @classmethod
     def of(cls, column: Any) -> tuple[Ids, np.ndarray]:
-        """Return the ids of a column in ascending order, and the index of each row, (m,) int32.
+        """Return the ids of a column in ascending order, and the index of each row, (m,), of the
+        `index_dtype` of their number.
 
         `column` is an array or list of integers or of strings, `CodedColumn`, or a `ColumnPieces`,
         whose pieces are given up. Raises `DataError` for anything else.
@@ -83,19 +90,22 @@ class Ids:
         values = parts[0][0] if len(parts) == 1 else _union([part for part, _ in parts])
         index = base._find(values)
         new = values[index < 0]
-        if len(base) + len(new) > MAX_VERTICES:
+        if len(values) > MAX_VERTICES:
             raise DataError(
-                f"{len(base) + len(new):,} different vertices of one type; at most "
-                f"{MAX_VERTICES:,} can be held"
+                f"{len(values):,} different vertices of one type in one process; at most "
+                f"{MAX_VERTICES:,} can be held",
+                do="let several workers read the data, or more of them: --workers N",
             )
-        index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
         ids = cls(np.concatenate(_to_one_type(base.values, new))) if len(new) else base
+        kind = index_dtype(len(ids))
         if len(base) == 0 and len(parts) == 1:  # each value's index is its place
-            return ids, [parts[0][1]]
+            return ids, [parts[0][1].astype(kind, copy=False)]
+        index = index.astype(kind, copy=False)
+        index[index < 0] = np.arange(len(base), len(ids), dtype=kind)
         return ids, [look_up(index[_places(values, part)], at, at) for part, at in parts]
 
     def encode(self, column: Any) -> np.ndarray:
-        """Return the index of each row, (m,) int32, -1 if the id is unknown."""
+        """Return the index of each row, (m,), -1 if the id is unknown."""
         values, codes = _distinct(column)
         return look_up(self._find(values), codes, codes)
 
@@ -107,7 +117,7 @@ class Ids:
 
     def extend(self, column: Any) -> tuple[Ids, np.ndarray]:
         """Return these ids followed by the unknown ones of `column`, in ascending order, and the
-        index of each row, (m,) int32.
+        index of each row, (m,).
         """
         ids, (codes,) = Ids.over([column], self)
         return ids, codes
@@ -156,7 +166,7 @@ class Ids:
             yield b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
     def _find(self, values: np.ndarray) -> np.ndarray:
-        """Return the index of each of some ascending values, (k,) int32, -1 if it is unknown."""
+        """Return the index of each of some ascending values, (k,), -1 if it is unknown."""
         if len(self) == 0:
             return np.full(len(values), -1, np.int32)
         mine, values = _to_one_type(self.values, values)

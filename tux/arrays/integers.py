@@ -8,7 +8,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tux.base.errors import DataError
+
 LAST = 2**63 - 1  # of int64
+MOST_NARROW = 2**31 - 1
+"""The most things that are numbered by int32. Tests lower it, so that small graphs take the wide
+path.
+"""
+MOST_PAIRED = 3_037_000_499
+"""The most things of which each pair has a number in int64."""
+
+
+def index_dtype(count: int) -> np.dtype:
+    """Return the smaller integer type that can number so many things: positions and dense indices
+    of vertices, edges.
+    """
+    return np.dtype(np.int32 if count <= MOST_NARROW else np.int64)
+
+
+def check_pairs(count: int) -> None:
+    """Raise DataError for so many vertices that their pairs have no numbers in int64."""
+    if count > MOST_PAIRED:
+        raise DataError(
+            f"{count:,} vertices of one type, whose pairs are to be numbered",
+            do=f"use at most {MOST_PAIRED:,}, or a program without neighbours and held-out links",
+        )
 
 
 def narrow(values: np.ndarray) -> np.ndarray:
@@ -33,14 +57,14 @@ def distinct_integers(values: np.ndarray) -> np.ndarray:
 
 def places_among(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     """Return the place of each of some integers (k,), ascending, in `among` (n,), ascending: (k,)
-    int32, -1 if it is not there. Both are of one type.
+    of `index_dtype`, -1 if it is not there. Both are of one type.
 
     Each search begins where the one before has ended in the cache: it takes a sixth of the time of
     a hash table.
     """
     if not len(among):
         return np.full(len(values), -1, np.int32)
-    places = np.searchsorted(among, values).astype(np.int32)
+    places = np.searchsorted(among, values).astype(index_dtype(len(among)))
     np.minimum(places, len(among) - 1, out=places)
     places[among[places] != values] = -1
     return places

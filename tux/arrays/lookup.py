@@ -11,10 +11,11 @@ CHUNK = 1 << 15
 
 
 def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Compute ``table[index]``, (m,), on all threads. It is written to `out` if that is given,
-    which may be `index` itself.
+    """Compute ``table[index]``, (m,), on all threads. It is written to `out`, which may be `index`
+    itself, if that is given and its type holds what the table does.
     """
-    found = np.empty(len(index), table.dtype) if out is None else out
+    fits = out is not None and np.can_cast(table.dtype, out.dtype)
+    found = out if out is not None and fits else np.empty(len(index), table.dtype)
 
     def look(piece: slice) -> None:
         for start in range(piece.start, piece.stop, CHUNK):

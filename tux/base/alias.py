@@ -16,7 +16,7 @@ def fill_aliases(phi, chance, alias):  # type: ignore[no-untyped-def]
     weights need not sum to 1.
     """
     m = phi.shape[1]
-    weight, waiting = np.empty(m), np.empty(m, np.int32)
+    weight, waiting = np.empty(m), np.empty(m, alias.dtype)
     for k in range(len(phi)):
         total = 0.0
         for j in range(m):

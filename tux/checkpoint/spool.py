@@ -2,7 +2,7 @@
 read in one order, which does not depend on the number of workers.
 
 The first line of a file is JSON: the vertex type and the widths of the lists. Then come rows of
-int32, one for each vertex of each round:
+int32, or int64 by `index_dtype` of the number of vertices, one for each vertex of each round:
 
     number of the vertex (its position), first list, second list, ...
 
@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.base.disk import sync_open, writing
 from tux.base.errors import DiskError, Refused
 from tux.checkpoint.segments import ListSegment, create_file, join_files, list_file_name
@@ -101,7 +102,7 @@ class Spool:
             rows = np.concatenate(
                 [starts[:, None], *(lists[name] for name in self.head.widths)],
                 axis=1,
-                dtype="<i4",
+                dtype=starts.dtype.newbyteorder("<"),
             )
             self._write(self.file, rows.data)
 
@@ -178,8 +179,10 @@ class SpooledLists:
             raise _damage_error()
         self.order = orders[self.head.over]
         self.n = n = len(self.order)
+        self._kind = index_dtype(n).newbyteorder("<")
         self._starts = [file.tell() for file in files]
-        counts = [_count_rows(file, self.head.row) for file in files]
+        self._bytes = self._kind.itemsize * self.head.row  # of a row
+        counts = [_count_rows(file, self._bytes) for file in files]
         self.rounds = sum(counts) // max(n, 1)
         if any(head != self.head for head in heads) or any(
             count % max(self.rounds, 1) for count in counts
@@ -218,12 +221,12 @@ class SpooledLists:
         by number. DiskError, or Refused.
         """
         size, cuts = (
-            max(1, PIECE // (4 * self.head.row)),
+            max(1, PIECE // self._bytes),
             np.cumsum([1, *self.head.widths.values()])[:-1],
         )
         for number in range(self.rounds):
             for low in range(0, self.n, size):
-                rows = np.empty((min(size, self.n - low), self.head.row), np.int32)
+                rows = np.empty((min(size, self.n - low), self.head.row), self._kind)
                 for at, masters in enumerate(self._masters):
                     first, last = np.searchsorted(masters, [low, low + size])
                     rows[masters[first:last] - low] = self._read_rows(
@@ -239,7 +242,7 @@ class SpooledLists:
 
     def _numbers(self, at: int, count: int) -> np.ndarray:
         """Read the numbers of the vertices in the first rows of a file."""
-        size = max(1, PIECE // (4 * self.head.row))
+        size = max(1, PIECE // self._bytes)
         pieces = [
             self._read_rows(at, low, min(size, count - low))[:, 0].copy()
             for low in range(0, count, size)
@@ -249,11 +252,11 @@ class SpooledLists:
     def _read_rows(self, at: int, first: int, count: int) -> np.ndarray:
         """Read rows of a file, (count, numbers in a row)."""
         with writing(FILE):
-            self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
-            content = self.files[at].read(4 * self.head.row * count)
-        if len(content) != 4 * self.head.row * count:
+            self.files[at].seek(self._starts[at] + self._bytes * first)
+            content = self.files[at].read(self._bytes * count)
+        if len(content) != self._bytes * count:
             raise _damage_error()
-        return np.frombuffer(content, "<i4").reshape(count, self.head.row)
+        return np.frombuffer(content, self._kind).reshape(count, self.head.row)
 
 
 def _read_head(file: BinaryIO) -> SpoolHead:
@@ -268,10 +271,10 @@ def _read_head(file: BinaryIO) -> SpoolHead:
     return head
 
 
-def _count_rows(file: BinaryIO, row: int) -> int:
-    """Count the rows that follow."""
+def _count_rows(file: BinaryIO, size: int) -> int:
+    """Count the rows that follow, of so many bytes."""
     here = file.tell()
-    rows, rest = divmod(file.seek(0, os.SEEK_END) - here, 4 * row)
+    rows, rest = divmod(file.seek(0, os.SEEK_END) - here, size)
     if rest:
         raise _damage_error()
     return rows

@@ -35,8 +35,11 @@ def own_edge_rows(worker: Worker) -> dict[str, EdgeRows]:
     graph, out = worker.graph, {}
     for name, kept in kept_edge_fields(worker.program).items():
         edges = graph.edges if name == first_edge(worker.program) else graph.others[name]
-        first, second = (graph.vertices[kind].order for kind in edges.declared.ends)
-        src, dst = first[edges.src].astype(np.int32), second[edges.dst].astype(np.int32)
+        first, second = (graph.vertices[kind] for kind in edges.declared.ends)
+        src, dst = (
+            each.order[rows].astype(each.position_dtype)
+            for each, rows in ((first, edges.src), (second, edges.dst))
+        )
         out[name] = EdgeRows(src, dst, {f: edges.fields[f] for f in kept})
     return out
 

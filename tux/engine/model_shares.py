@@ -71,7 +71,8 @@ class ModelShare:
         worker, vertices = self._worker, self._worker.graph.vertices[name]
         ids = worker.master_ids(name) if vertices.is_cut else vertices.order[: vertices.n_train]
         order = np.argsort(ids).astype(np.int32)
-        self._type, self._ids, self._rows = name, ids[order].astype(np.int32), order
+        kind = vertices.position_dtype
+        self._type, self._ids, self._rows = name, ids[order].astype(kind), order
 
 
 class ModelTables:

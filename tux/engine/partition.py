@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.ids import Ids
+from tux.arrays.integers import index_dtype
 from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.clock import ENDLESS, MOST_SLACK, assumed_slack
@@ -165,7 +166,10 @@ class Partition:
         declared = {f: d.resolve(self.program.parameters) for f, d in fields.items()}
         ragged = graph is not None and any(d.is_ragged for d in declared.values())
         entries = graph.counts(name) if graph is not None and ragged else None
-        ids = cache(lambda: order().astype(np.int32)) if order is not None else None
+        ids = None
+        if order is not None:
+            kind = index_dtype(len(self.graph.vertices[name].ids))
+            ids = cache(lambda: order().astype(kind))
         return RowTable.allocate(name, declared, n, entries, ids)
 
     def _known_ids(self, name: str) -> tuple[Ids, int]:

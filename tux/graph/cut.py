@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.integers import index_dtype
 from tux.base.parallel import spread
 from tux.graph.orders import order_of
 from tux.graph.parts import (
@@ -139,10 +140,10 @@ def _positions_in_part(edges: Sequence[_TypedEdges], name: str, part: int) -> np
 
 
 def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:
-    mastered = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
+    kind = index_dtype(len(placed.home))
+    mastered = [np.flatnonzero(placed.home == h).astype(kind) for h in range(k)]
     rows = [
-        np.asarray(placed.held[part] if placed.cut else mastered[part], np.int32)
-        for part in range(k)
+        np.asarray(placed.held[part] if placed.cut else mastered[part], kind) for part in range(k)
     ]
     number = master_numbers(mastered, len(placed.home))
     none: list[np.ndarray] = [np.empty(0, np.int32)] * k

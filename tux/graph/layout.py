@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
-from tux.graph.sorting import Sorting, index_dtype
+from tux.graph.sorting import Sorting
 from tux.graph.stored_arrays import Indices
 from tux.rows.table import freeze
 

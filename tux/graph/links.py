@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.integers import distinct_integers
+from tux.arrays.integers import check_pairs, distinct_integers, index_dtype
 from tux.base.errors import ProgramError
 from tux.base.random import draws, key
 from tux.program.base_program import BaseProgram
@@ -62,7 +62,8 @@ def split_links(edges: EdgeData, share: float) -> tuple[EdgeData, EdgeData]:
 def held_out_edges(train: EdgeData, src: np.ndarray, dst: np.ndarray) -> EdgeData:
     """Return held-out links (h,) as edges beside those of training."""
     fields = {name: np.ones(len(src), column.dtype) for name, column in train.fields.items()}
-    ends = src.astype(np.int32), dst.astype(np.int32)
+    kind = index_dtype(len(train.ids[train.ends[0]]))
+    ends = src.astype(kind, copy=False), dst.astype(kind, copy=False)
     return replace(train, src=ends[0], dst=ends[1], fields=fields, others={})
 
 
@@ -80,7 +81,10 @@ def held_share(program: BaseProgram) -> float:
 
 
 def pair_keys(src: np.ndarray, dst: np.ndarray, n: int) -> np.ndarray:
-    """Return one number for each pair of n vertices, whatever its direction."""
+    """Return one number for each pair of n vertices, whatever its direction. DataError where there
+    are too many pairs.
+    """
+    check_pairs(n)
     return np.minimum(src, dst).astype(np.int64) * n + np.maximum(src, dst)
 
 

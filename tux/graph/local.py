@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
 from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
@@ -77,6 +78,11 @@ class LocalVertices:
     def in_training(self) -> int:
         """The number of vertices of the training graph, over all workers."""
         return self.n_train if self.part is None else self.part.vertices
+
+    @property
+    def position_dtype(self) -> np.dtype:
+        """The type of positions."""
+        return index_dtype(self.in_training)
 
     def position_of(self, index: int) -> int:
         """Return the position of the vertex with a dense index."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.integers import distinct_integers
+from tux.arrays.integers import distinct_integers, index_dtype
 from tux.arrays.lookup import look_up
 from tux.base.hashing import by_hash
 from tux.graph.stored_arrays import Indices
@@ -32,7 +32,7 @@ class TypePart:
     held-out edges need. `masters` (s,): ascending positions mastered here. `up[h]`: local rows
     mastered by worker h; `down[w]`: numbers in `masters` of the vertices that worker w holds, in
     the same order. `peek_up`, `peek_down`: the same for rows that only held-out edges need. All
-    int32.
+    int32; positions int64 where `index_dtype` says so.
     """
 
     name: str
@@ -193,7 +193,9 @@ def _held_out_type(
     """Add to one type the rows that held-out edges need: positions `needed`, by worker."""
     name, k = parts[0].name, len(parts)
     rows = [
-        np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
+        np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(
+            index_dtype(len(test.ids[name])), copy=False
+        )
         for t, more in zip(parts, needed, strict=True)
     ]
     number = master_numbers([t.masters for t in parts], parts[0].vertices)
@@ -234,7 +236,7 @@ def remove_rows(part: TypePart) -> TypePart:
 
 def invert_order(order: np.ndarray) -> np.ndarray:
     """Return the position of each dense index."""
-    return np.argsort(order).astype(np.int32)
+    return np.argsort(order).astype(index_dtype(len(order)), copy=False)
 
 
 def _homes(parts: list[TypePart]) -> np.ndarray:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.arrays.pieced import ArrayPieces
 from tux.base.compiled import cached_njit
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
@@ -27,11 +28,6 @@ WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 """The type as which entries of a size in bytes are moved: one compilation serves all types of that
 size.
 """
-
-
-def index_dtype(m: int) -> np.dtype:
-    """Return the smaller integer type that can number m edges."""
-    return np.dtype(np.int32 if m < 2**31 else np.int64)
 
 
 @cached_njit

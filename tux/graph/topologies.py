@@ -14,7 +14,7 @@ from tux.arrays.npy import map_npy, write_npy
 from tux.base.errors import DataError, ProgramError
 from tux.graph.manifest import change_manifest, read_manifest
 from tux.graph.orders import order_of
-from tux.graph.parts import Part
+from tux.graph.parts import Part, invert_order
 from tux.graph.topology import ARRAYS, WEIGHT, Topology
 from tux.program.base_program import BaseProgram
 from tux.program.returns import call_hook
@@ -60,8 +60,7 @@ def topology_of(program: BaseProgram, edges: EdgeData, seed: int) -> Topology | 
         return None
     check_weights(EdgeFacts.of(edges))
     n, weights = len(edges.ids[edges.ends[0]]), edges.fields.get(WEIGHT)
-    position_of = np.empty(n, np.int32)
-    position_of[order_of(edges, edges.ends[0], seed)] = np.arange(n, dtype=np.int32)
+    position_of = invert_order(order_of(edges, edges.ends[0], seed))
     topology = Topology.of(
         position_of[edges.src],
         position_of[edges.dst],

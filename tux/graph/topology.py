@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from tux.arrays.integers import check_pairs, index_dtype
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.program.fields import data
@@ -30,9 +31,9 @@ class Topology:
     """The neighbours of each vertex: those of position v are ``ends[bounds[v] : bounds[v + 1]]``,
     ascending, each once.
 
-    bounds (n + 1,) int64, ends (m,) int32; `sums` float64, (m,) where edges have weights: a
-    vertex's weights up to and with each neighbour; otherwise (0,). `more`: arrays that the program
-    has computed from them, of any shape.
+    bounds (n + 1,) int64, ends (m,) of `index_dtype`; `sums` float64, (m,) where edges have
+    weights: a vertex's weights up to and with each neighbour; otherwise (0,). `more`: arrays that
+    the program has computed from them, of any shape.
     """
 
     bounds: np.ndarray
@@ -52,8 +53,9 @@ class Topology:
         """Make the topology of edges (m,) between positions. Undirected: each edge leads both ways.
         Loops lead nowhere, and are left out; the weights of repeated edges add up.
 
-        DataError for a weight that is not above 0.
+        DataError for a weight that is not above 0, and for too many vertices.
         """
+        check_pairs(n)
         if weights is not None and len(weights) and not weights.min() > 0:
             raise DataError(
                 f"an edge of weight {weights.min()}",
@@ -99,7 +101,7 @@ def neighbour_lists(
     `weights` (m,) have too. The keys are changed.
     """
     bounds = np.zeros(len(vertices) + 1, np.int64)
-    ends = np.empty(len(keys), np.int32)
+    ends = np.empty(len(keys), index_dtype(n))
     if weights is None:
         keys.sort()
         count, sums = _list_ends(keys, n, vertices.start, bounds, ends), np.empty(0)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import MAX_VERTICES
-from tux.base.errors import DataError
+from tux.arrays.integers import index_dtype
 
 
 class UnionShape(NamedTuple):
@@ -36,20 +35,12 @@ class UnionShape(NamedTuple):
         return UnionShape(types, sides, turned)
 
     def first_numbers(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Return the number of the first vertex of each type, by the `counts` of their vertices.
-        DataError for more vertices than int32 numbers.
-        """
+        """Return the number of the first vertex of each type, by the `counts` of their vertices."""
         first_of: dict[str, int] = {}
         for side in self.sides or (self.types,):
             first = 0
             for name in side:
                 first_of[name], first = first, first + counts[name]
-            if first > MAX_VERTICES:
-                raise DataError(
-                    f"{' and '.join(side)} have {first:,} vertices together, and partitioners "
-                    f"number at most {MAX_VERTICES:,}",
-                    do="run it on one worker",
-                )
         return first_of
 
 
@@ -65,15 +56,19 @@ class Union(NamedTuple):
     @staticmethod
     def of(data: EdgeData, whole: str = "") -> Union:
         """Make the union of `data` and the edges of other types beside them; `whole`: see
-        `UnionShape.of`. DataError for more vertices than int32 numbers.
+        `UnionShape.of`.
         """
         shape = UnionShape.of([each.ends for each in data.by_type.values()], whole)
         if not data.others:
             return Union(data.src, data.dst, shape.sides)
         first_of = shape.first_numbers({name: len(data.ids[name]) for name in shape.types})
+        kind = index_dtype(max(first_of[name] + len(data.ids[name]) for name in shape.types))
         pairs = []
         for each, turned in zip(data.by_type.values(), shape.turned, strict=True):
-            src, dst = each.src + first_of[each.ends[0]], each.dst + first_of[each.ends[1]]
+            src, dst = (
+                np.add(column, first_of[of], dtype=kind)
+                for column, of in zip((each.src, each.dst), each.ends, strict=True)
+            )
             pairs.append((dst, src) if turned else (src, dst))
         src, dst = (np.concatenate(column) for column in zip(*pairs, strict=True))
         return Union(src, dst, shape.sides)

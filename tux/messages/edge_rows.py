@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.messages.encoding import Arrays
 from tux.messages.message import Message, checking
 from tux.messages.payloads import check_range, check_values, demand, take_first
 
 
 class EdgeRows(NamedTuple):
-    """Edges with results: dense indices of both ends (m,) int32, and the kept fields (m, ...) by
-    name.
-    """
+    """Edges with results: dense indices of both ends (m,), and the kept fields (m, ...) by name."""
 
     src: np.ndarray
     dst: np.ndarray
@@ -36,7 +35,7 @@ class EdgeRows(NamedTuple):
             dst, rest = take_first(rest)
             for ends, n in zip((src, dst), sizes, strict=True):
                 demand(
-                    ends.dtype == np.int32 and ends.shape == src.shape and ends.ndim == 1,
+                    ends.dtype == index_dtype(n) and ends.shape == src.shape and ends.ndim == 1,
                     "its first arrays are not dense indices of as many ends",
                 )
                 check_range(ends, n)

@@ -142,8 +142,8 @@ class Report:
         """Write files of the program's own into a run's folder, from the lists that a `Generate`
         without `use` has made.
 
-        `lists`: pieces, read when they are asked for, of each list by name an array (m, width)
-        int32, a row for each vertex, full of -1 behind the list's end. Epoch after epoch and round
-        after round, all vertices in their seeded order, whatever the number of workers. `ids` (n,):
-        the id of each number in them. Called at a run's end, if it has a folder.
+        `lists`: pieces, read when they are asked for, of each list by name an array (m, width) of
+        integers, a row for each vertex, full of -1 behind the list's end. Epoch after epoch and
+        round after round, all vertices in their seeded order, whatever the number of workers. `ids`
+        (n,): the id of each number in them. Called at a run's end, if it has a folder.
         """

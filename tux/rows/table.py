@@ -101,7 +101,7 @@ class RowTable:
     bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     # of the context, see `columns`: (1, width) by the first of the fields
     joint: dict[str, np.ndarray] = field(default_factory=dict)
-    # of vertices: the dense index of each row, (n,) int32, which UDFs read as `id`
+    # of vertices: the dense index of each row, (n,) of `index_dtype`, which UDFs read as `id`
     ids: Callable[[], np.ndarray] | None = None
     # of deltas of vertices that a function combines, by field: see `tux.stages.kernel.merges`
     merges: dict[str, MergeRows] = field(default_factory=dict)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.arrays.ids import Ids
+from tux.arrays.ids import MAX_VERTICES, Ids
+from tux.arrays.integers import index_dtype
+from tux.base.errors import DataError
 from tux.graph.parts import EdgePart, Part, TypePart
 from tux.parallel_load.algorithm.columns import BadColumns, MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.homes import VertexPlaces, homes_of, read_holders
 from tux.parallel_load.algorithm.id_ranges import Sizes
-from tux.parallel_load.algorithm.placing import PartEdges
+from tux.parallel_load.algorithm.placing import SIDES, PartEdges
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.positions import make_rows, occurring
 from tux.parallel_load.algorithm.rounds import Message, Messages, Rounds
@@ -40,7 +42,8 @@ def assemble_parts(
     for name, each in placed.items():
         keep(f"home.{name}", each.home)
         keep(f"number.{name}", each.number)
-        _tell_hosts(plan, each, int(sizes[name].positions[me]), outbox)
+        first, kind = int(sizes[name].positions[me]), index_dtype(sizes[name].count)
+        _tell_hosts(plan, each, first, kind, outbox)
     inbox = yield outbox
     feeds = columns_by_sender(inbox)
     types: list[dict[str, TypePart]] = [{} for _ in hosted]
@@ -79,10 +82,12 @@ def _exchange_holders(
     return own, held
 
 
-def _tell_hosts(plan: LoadingPlan, placed: VertexPlaces, lo: int, outbox: Messages) -> None:
+def _tell_hosts(
+    plan: LoadingPlan, placed: VertexPlaces, lo: int, kind: np.dtype, outbox: Messages
+) -> None:
     """Add to each host's message what its parts need of the vertices from position `lo` on: the
     homes of those that they hold, those without edges that have their home there, their masters,
-    and how many of these each worker holds and which.
+    and how many of these each worker holds and which. `kind`: of positions.
     """
     counts = placed.held.counts
     vertex = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -98,12 +103,12 @@ def _tell_hosts(plan: LoadingPlan, placed: VertexPlaces, lo: int, outbox: Messag
     for to in range(plan.loaders):
         for p in plan.hosted_parts(to):
             own = by_home.of(p)
-            message: Message = [np.add(own, lo, dtype=np.int32)]
+            message: Message = [np.add(own, lo, dtype=kind)]
             if placed.cut:
                 down = order[masters_of.of(p)]
                 message += [
                     placed.home[vertex[by_part.of(p)]],
-                    np.add(alone[lonely.of(p)], lo, dtype=np.int32),
+                    np.add(alone[lonely.of(p)], lo, dtype=kind),
                     np.bincount(part[down], minlength=plan.parts),
                     placed.number[vertex[down]],
                 ]
@@ -153,6 +158,12 @@ def _type_part(
             if own[4].max(initial=-1) >= len(masters):
                 raise feed.bad(f"master {own[4].max():,} of {len(masters):,} masters of part {p}")
         down = [np.concatenate(pieces) for pieces in zip(*lists, strict=True)]
+    if max(len(rows), len(masters)) > MAX_VERTICES:
+        raise DataError(
+            f"part {p} has {len(rows):,} {name} rows and {len(masters):,} masters; at most "
+            f"{MAX_VERTICES:,} can be held",
+            do="use more workers",
+        )
     nowhere = [NONE] * plan.parts
     bare = Ids(np.empty(0, np.int64)), NONE, 0
     routes = up, down, nowhere, nowhere
@@ -195,7 +206,10 @@ def _part(
     """Make a part of these edges, their ends as rows; without fields, which have been kept."""
     for name, ends in plan.by_type.items():
         for side, kind in enumerate(ends):
-            make_rows(edges[name].end(side), types[kind].rows, sizes[kind].count)
+            positions = edges[name].end(side)
+            setattr(
+                edges[name], SIDES[side], make_rows(positions, types[kind].rows, sizes[kind].count)
+            )
     others = {
         name: EdgePart(ends, (NONE, NONE), edges[name].src, edges[name].dst, {})
         for name, ends in plan.others.items()

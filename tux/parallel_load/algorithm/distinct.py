@@ -44,9 +44,9 @@ class ShareVertices:
         """
         for end in plan.ends_of(kind):
             column = codes[end.edges][end.side]
-            look_up(places, column, column)
+            codes[end.edges][end.side] = look_up(places, column, column)
         if kind in plan.tables:
-            look_up(places, self.rows, self.rows)
+            self.rows = look_up(places, self.rows, self.rows)
 
 
 def distinct_ids(plan: LoadingPlan, share: InputShare) -> tuple[dict[str, ShareVertices], Codes]:
@@ -75,9 +75,9 @@ def _distinct_of_type(
     local.values, places = _merge(found)
     for end, place in zip(ends, places, strict=False):
         column = codes[end.edges][end.side]
-        look_up(place, column, column)
+        codes[end.edges][end.side] = look_up(place, column, column)
     if kind in plan.tables:
-        look_up(places[-1], local.rows, local.rows)
+        local.rows = look_up(places[-1], local.rows, local.rows)
         local.beside = np.zeros(len(local.values), np.int8)
         for place in places[:-1]:
             local.beside[place] = 1

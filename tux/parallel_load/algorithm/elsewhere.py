@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tux.arrays.ids import Ids
+from tux.arrays.integers import index_dtype
 from tux.arrays.npy import map_npy, write_npy
 from tux.base.disk import writing
 from tux.graph.parts import EdgePart, Part, TypePart
@@ -68,12 +69,12 @@ def write_elsewhere(
 
 
 def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
-    """Return the array that a loader has sent under a name, checked: ascending positions, int32,
-    less than `below`.
+    """Return the array that a loader has sent under a name, checked: ascending positions less than
+    `below`.
     """
     if name not in sent:
         raise BadColumns(loader, f"there is no {name}")
-    row = MessageColumns([sent[name]], loader).like(np.dtype(np.int32))
+    row = MessageColumns([sent[name]], loader).like(index_dtype(below))
     if len(row) and (row[0] < 0 or row[-1] >= below or (row[1:] <= row[:-1]).any()):
         raise BadColumns(loader, f"{name} does not have ascending numbers less than {below:,}")
     return row

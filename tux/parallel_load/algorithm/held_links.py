@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.integers import distinct_integers
+from tux.arrays.integers import distinct_integers, index_dtype
 from tux.graph.links import among, draw_pairs, pair_keys
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
@@ -84,8 +84,8 @@ def choose_links(
     told = np.concatenate([feed.like(FLAG, each.stop - each.start) for feed, each in answers])
     kept = (src == dst) | ~among(keys, pairs[told > 0])
     lower, upper = np.divmod(own.keys[held], max(n, 1))
-    keep("held.src", lower.astype(np.int32))
-    keep("held.dst", upper.astype(np.int32))
+    keep("held.src", lower.astype(index_dtype(n)))
+    keep("held.dst", upper.astype(index_dtype(n)))
     many = own.edges[:, held]
     return RemovedLinks(kept, HeldCounts(int(many.sum()), int(np.maximum(many - 1, 0).sum())))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.arrays.ragged import take_lists
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.plan import LoadingPlan
@@ -106,7 +107,7 @@ def _read_part(feed: MessageColumns, lo: int, hi: int) -> tuple[np.ndarray, np.n
     there.
     """
     positions = feed.numbers(least=lo, below=hi)
-    return positions - np.int32(lo), feed.numbers(len(positions))
+    return positions - index_dtype(hi).type(lo), feed.numbers(len(positions))
 
 
 def _totals(plan: LoadingPlan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.arrays.integers import check_pairs
 from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.graph.sorting import Sorting
 from tux.graph.topology import WEIGHT, neighbour_lists
@@ -62,6 +63,7 @@ def _exchange_edges(
     both ways. Return the keys of those that come to the `own` positions of this loader, in the
     order of the input, and their weights.
     """
+    check_pairs(sizes.count)
     src, dst, weights = _edges_apart(share, plan.ends[0], keep, weighted=weighted)
     keys, given = [np.empty(0, np.int64)], [] if weights is None else [weights[:0]]
     for way in [(src, dst)] if plan.topology == "directed" else [(src, dst), (dst, src)]:

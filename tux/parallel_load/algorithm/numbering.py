@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.arrays.ids import MAX_VERTICES, Ids
+from tux.arrays.ids import Ids
+from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
 from tux.base.random import draws
 from tux.graph.orders import order_key
@@ -177,7 +178,7 @@ def _sizes(plan: LoadingPlan, me: int, owned: dict[str, IdRange]) -> Rounds[dict
         told = got[:, first : first + len(plan.groups_of(name))].transpose(1, 0, 2)
         first += len(told)
         out[name] = _sizes_of_type(told)
-        owned[name].index = _indices(owned[name].group, out[name].starts[:, me])
+        owned[name].index = _indices(owned[name].group, out[name].starts[:, me], out[name].count)
     return out
 
 
@@ -187,18 +188,16 @@ def _sizes_of_type(told: np.ndarray) -> Sizes:
     """
     counts, present, last = told[:, :, 0], told[:, :, 1:3], told[:, :, 3:]
     bounds = bounds_of(counts.ravel())
-    if bounds[-1] > MAX_VERTICES:
-        raise DataError(
-            f"{bounds[-1]:,} different vertices of one type; at most {MAX_VERTICES:,} can be held"
-        )
     starts = bounds[:-1].reshape(counts.shape)
     largest = np.where(last > 0, starts[:, :, None] + last, 0).max(axis=(0, 1))
     return Sizes(starts, int(bounds[-1]), bounds[:0], present.sum(axis=(0, 1)), largest)
 
 
-def _indices(group: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the index of each id (n,) int32, of which those of each group begin at its start."""
-    index = np.empty(len(group), np.int32)
+def _indices(group: np.ndarray, starts: np.ndarray, count: int) -> np.ndarray:
+    """Return the index of each id (n,), of which those of each group begin at its start; `count`:
+    of all ids.
+    """
+    index = np.empty(len(group), index_dtype(count))
     for number, start in enumerate(starts.tolist()):
         at = np.flatnonzero(group == number)
         index[at] = np.arange(start, start + len(at))
@@ -268,9 +267,9 @@ def _place_ids(
             do="load again",
         )
     sizes.positions = bounds
-    position = np.empty(count, np.int32)
+    position = np.empty(count, index_dtype(sizes.count))
     for first, at, (_, rank) in zip(bounds, places, answers, strict=False):
-        position[at] = rank + np.int32(first)
+        position[at] = rank + first
     return position
 
 

@@ -17,13 +17,15 @@ from tux.parallel_load.algorithm.parts_of_edges import CHUNK, parts_of_share
 from tux.parallel_load.algorithm.plan import ArrayKeeper, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Messages, Rounds, exchange_numbers
 
+SIDES = ("src", "dst")
+
 Lengths = dict[tuple[int, int], int]
 """The number of edges that have come, by part and loader: all columns have as many."""
 
 
 @dataclass
 class PartEdges:
-    """The edges of one type in one part: positions of both ends (m,) int32."""
+    """The edges of one type in one part: positions of both ends (m,)."""
 
     src: np.ndarray
     dst: np.ndarray
@@ -50,10 +52,10 @@ def place_edges(
     counts = yield from exchange_numbers(plan.loaders, [rows])
     parts = yield from parts_of_share(plan, me, share, int(counts.sum()))
     for name, ends in plan.by_type.items():
-        for end, kind, codes in zip(("src", "dst"), ends, share.codes[name], strict=True):
-            own = share.types[kind]
-            keep(f"{edges_prefix(name)}{end}", _pieces(own.index, codes))
-            look_up(own.position, codes, codes)
+        for side, kind in enumerate(ends):
+            own, codes = share.types[kind], share.codes[name][side]
+            keep(f"{edges_prefix(name)}{SIDES[side]}", _pieces(own.index, codes))
+            share.codes[name][side] = look_up(own.position, codes, codes)
     hosted: list[dict[str, PartEdges]] = [{} for _ in plan.hosted_parts(me)]
     for name in plan.by_type:
         by_part = Sorting(parts.pop(0), plan.parts)

@@ -11,39 +11,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.arrays.lookup import CHUNK, look_up
 from tux.base.compiled import cached_njit
 
 
 def occurring(columns: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct positions, of 0 to n-1, in some columns (m,) int32, ascending, and how
-    often each occurs: int32.
+    """Return the distinct positions, of 0 to n-1, in some columns (m,), ascending, and how often
+    each occurs: int32.
     """
     if n <= sum(map(len, columns)):
         counts = np.zeros(n, np.int32)
         for column in columns:
             _count(column, counts)
-        found = np.flatnonzero(counts).astype(np.int32)
+        found = np.flatnonzero(counts).astype(index_dtype(n))
         return found, counts[found]
     ordered = np.concatenate(columns)
     ordered.sort()
     runs = _runs(ordered)
-    found, counts = np.empty(runs, np.int32), np.empty(runs, np.int32)
+    found, counts = np.empty(runs, index_dtype(n)), np.empty(runs, np.int32)
     _compress(ordered, found, counts)
     return found, counts
 
 
-def make_rows(column: np.ndarray, rows: np.ndarray, n: int) -> None:
-    """Replace each position, of 0 to n-1, in a column (m,) int32 by its place among the `rows`,
-    ascending positions.
+def make_rows(column: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the place of each position, of 0 to n-1, in a column (m,) among the `rows`, ascending
+    positions: (m,) int32, in the memory of the column if that is int32, too.
     """
+    out = column if column.dtype == np.int32 else np.empty(len(column), np.int32)
     if n <= len(column):
         place = np.empty(n, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        look_up(place, column, column)
-        return
+        return look_up(place, column, out)
     for lo in range(0, len(column), CHUNK):
-        column[lo : lo + CHUNK] = np.searchsorted(rows, column[lo : lo + CHUNK])
+        out[lo : lo + CHUNK] = np.searchsorted(rows, column[lo : lo + CHUNK])
+    return out
 
 
 @cached_njit

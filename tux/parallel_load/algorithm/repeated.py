@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.arrays.ids import MAX_VERTICES
-from tux.arrays.integers import distinct_integers
+from tux.arrays.integers import MOST_PAIRED, check_pairs, distinct_integers
 from tux.base.compiled import cached_njit
 from tux.graph.sorting import Sorting
 from tux.parallel_load.algorithm.columns import columns_by_sender
@@ -17,7 +16,7 @@ from tux.parallel_load.algorithm.rounds import Messages, Rounds
 ANYWHERE = ("pds",)
 """Partitioners by which edges of equal ends may lie in several parts."""
 
-MAX_PAIRS = MAX_VERTICES * MAX_VERTICES
+MAX_PAIRS = MOST_PAIRED * MOST_PAIRED
 """The number of pairs of vertices, at most."""
 
 
@@ -45,6 +44,7 @@ def count_repeated_of_all(plan: LoadingPlan, share: NumberedShare) -> Rounds[dic
             for kind, codes in zip(ends, share.codes[name], strict=True)
         )
         n = max(share.sizes[ends[1]].count, 1)
+        check_pairs(max(n, share.sizes[ends[0]].count))
         pairs = distinct_integers(src.astype(np.int64) * n + dst)
         slices = IndexOwners.of(share, ends[0], plan.loaders).slices_of(pairs // n)
         for message, own in zip(outbox, slices, strict=True):

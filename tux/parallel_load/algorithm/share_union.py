@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.base.errors import MustReadWhole
+from tux.arrays.ids import MAX_VERTICES
+from tux.base.errors import DataError, MustReadWhole
 from tux.parallel_load.algorithm.distinct import Codes
 from tux.parallel_load.algorithm.numbering import NumberedShare
 from tux.parallel_load.algorithm.plan import LoadingPlan, TypeEnd
@@ -39,7 +40,7 @@ class ShareUnion:
     @staticmethod
     def of(plan: LoadingPlan, share: NumberedShare, edges: int) -> ShareUnion:
         """Make the union of a share of so many `edges`. Raise MustReadWhole where one process would
-        number the vertices otherwise, and DataError for more than int32 numbers.
+        number the vertices otherwise, and DataError for a share of too many vertices.
         """
         first_of = plan.shape.first_numbers({name: share.sizes[name].count for name in plan.types})
         totals = _totals(plan, share, first_of, edges)
@@ -49,6 +50,11 @@ class ShareUnion:
                 begin = first_of[name] + side * totals[0]
                 pieces.append(_vertices_of_type(plan, share, name, side, begin))
                 places[side][name], count = count, count + len(pieces[-1][0])
+        if count > MAX_VERTICES:
+            raise DataError(
+                f"{count:,} different vertices in a share; at most {MAX_VERTICES:,} can be held",
+                do="use more workers",
+            )
         vertices = _join_vertices(pieces, _favourite(plan, share))
         return ShareUnion(plan, vertices, (places[0], places[1] or places[0]), totals)
 
@@ -61,7 +67,7 @@ class ShareUnion:
                 first = self.places[self.plan.union_side(TypeEnd(name, side))][kind]
                 if first:
                     column = codes[name][side]
-                    np.add(column, np.int32(sign * first), out=column)
+                    np.add(column, sign * first, out=column)
 
     def edges(self, codes: Codes) -> Rows:
         """Return the edges of each type, whose `codes` are places among the vertices of the

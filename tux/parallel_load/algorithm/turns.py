@@ -9,6 +9,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from tux.arrays.integers import index_dtype
 from tux.arrays.lookup import look_up
 from tux.base.hashing import by_hash
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
@@ -60,7 +61,7 @@ def _aweto(plan: LoadingPlan, me: int, rows: Rows, union: ShareUnion) -> Rounds[
     lo, hi = bounds[me : me + 2]
     feeds = columns_by_sender(inbox)
     told = [[_read_tally(feed, plan.parts, lo, hi) for _ in rows] for feed in feeds]
-    asked = [[own[0] - np.int32(lo) for own in each] for each in told]
+    asked = [[own[0] - index_dtype(hi).type(lo) for own in each] for each in told]
     _, lengths, hashes, times = map(np.concatenate, zip(*chain(*told), strict=True))
     del inbox, told, feeds
     home = by_hash(np.arange(lo, hi) + numbers.start, plan.parts, plan.seed)
@@ -105,7 +106,7 @@ def _tallies(
     vertices = np.flatnonzero(lengths)
     lengths = lengths[vertices]
     ends = bounds_of(lengths)
-    numbers = (some.number[vertices] - first).astype(np.int32)
+    numbers = (some.number[vertices] - first).astype(index_dtype(bounds[-1]))
     cuts = [0, *np.searchsorted(numbers, bounds[1:-1]), len(vertices)]
     return vertices, [
         [numbers[lo:hi], lengths[lo:hi], *(own[ends[lo] : ends[hi]] for own in (hashes, times))]
