@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.machines.lda_team import draw_documents
 from support.machines.team import Team, ratings
 from support.programs.links import DirectedLinks
 from support.programs.programs import random_pairs
 
 from tux import Edge, Program, Vertex, shared
 from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays import integers
 from tux.arrays.networks import from_arrays
+from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.stages import Generate, MiniBatch
 
 LINKS = from_arrays(*random_pairs(14, 14, 40, seed=3), ends=("page", "page"))
@@ -78,6 +81,17 @@ def test_rows_that_are_kept(wide, k):
     assert all(map(np.array_equal, narrow, found))
 
 
+def test_lists_that_are_kept(wide, tmp_path):
+    wide()
+    spool = Spool("page", {"path": 2}, Scratch(lambda: open(tmp_path / "lists", "wb+")))
+    written = np.array([[0, 4], [1, -1], [2, 3], [3, 0], [4, 1]])
+    for _ in range(2):
+        spool.append(np.arange(5), {"path": written})
+    with SpooledLists([spool.flush()], {"page": np.arange(5)}) as lists:
+        assert lists.rounds == 2
+        assert [piece["path"].tolist() for piece in lists.pieces()] == [written.tolist()] * 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_compiled_walks(wide, k):
@@ -92,3 +106,11 @@ def test_compiled_edges(wide, k):
     train, test = ratings()
     narrow, found = both(wide, MF(rank=3), train, ["user.f", "item.f"], test, k=k, jit=True)
     assert all(map(np.array_equal, narrow, found))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_results_on_edges(wide, k):
+    """Topics of tokens, of which the words are cut."""
+    corpus = draw_documents()
+    narrow, found = both(wide, LDA(topics=3), corpus, ["word.n"], k=k, by="source", epochs=1)
+    assert np.array_equal(narrow, found) and narrow[0].any()
