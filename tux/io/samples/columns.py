@@ -3,14 +3,14 @@ of columns become.
 
 A column of numbers or truth values is one feature with the name of the column; zeros and missing
 values are no entries. A column of words is one feature for each word, called ``column=word``, with
-the value 1.
+the value 1. So is a cross of columns (`tux.io.samples.crossed`), whose place is behind them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tux.io.bags.hashed import hash_words
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.edges.columns import check_names_differ, unused_notes
+from tux.io.samples.crossed import Words, cross_words, find_crosses, list_columns
 from tux.io.samples.faults import shared_feature
 from tux.io.samples.labels import (
     MAX_LABEL,
@@ -42,25 +43,13 @@ SHOWN = 10  # names of columns in a sentence
 Role = Literal["number", "word", "label", "target", "weight", "none"]
 """The role of a column; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
+TAKEN: tuple[Role, ...] = ("label", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
 COUNTERS = re.compile(r"index|row\.?names?|row|x|no|nr|num|#|.*id", re.IGNORECASE)
 """Names of columns that may count the rows; those of `INDEX` surely do."""
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
-
-
-class Words(NamedTuple):
-    """A piece of a column of words: row i has ``texts[codes[i]]``, or none if the code is -1."""
-
-    codes: np.ndarray  # (r,) int32
-    texts: list[str]
-
-    @classmethod
-    def of(cls, column: Any) -> Words:
-        """Make it of a dictionary array of strings of Arrow."""
-        codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
-        return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
 def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, Role]:
@@ -74,7 +63,7 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
     label = (
         names.index(how.label) if how.label in names else None if how.label is not None else usual
     )
-    has = f"It has {', '.join(names[:30])}{', ...' if len(names) > 30 else ''}"
+    has = list_columns(names)
     if how.apart is not None and label is not None:
         raise DataError(
             f"{path} has labels itself, in column {names[label]!r}",
@@ -193,7 +182,13 @@ class SampleTable:
     ) -> None:
         self.asked, self.names, self.roles = asked, names, roles
         self.picks = [at for at, role in enumerate(roles) if role != "none"]
-        self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
+        taken = [name for name, role in zip(names, roles, strict=True) if role in TAKEN]
+        self._crosses = find_crosses(names, taken, how.cross or (), asked.path)
+        self._called = [*names, *(cross.name for cross in self._crosses)]  # crosses too, by place
+        self._words = {at for at, role in enumerate(roles) if role == "word"}
+        self._words.update(range(len(names), len(self._called)))
+        numeric = {at for at, role in enumerate(roles) if role == "number"}
+        self._columns = sorted(numeric | self._words)  # that have features
         self._features: dict[str, tuple[int, int]] = {}  # number and column of each
         self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
@@ -202,9 +197,9 @@ class SampleTable:
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
         self.facts = TableFacts(
-            names=[*names],
+            names=self._called,
             told=[
-                *_odd_names(names, roles, how.known_features(asked.column)),
+                *_odd_names(self._called, roles, how.known_features(asked.column)),
                 *unused_notes(names, self.picks),
             ],
             notes=[],
@@ -218,11 +213,18 @@ class SampleTable:
         )
 
     def add(
-        self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
+        self,
+        ids: np.ndarray,
+        numbers: Mapping[int, np.ndarray],
+        words: Mapping[int, Words],
+        missing: Mapping[int, np.ndarray],
     ) -> None:
         """Append the rows `ids` (r,). `numbers` holds columns of numbers (r,) float64, 0 for
-        missing ones, and `words` columns of words, both by place.
+        those that are `missing` (r,) bool, and `words` columns of words, all by place.
         """
+        for place, gaps in missing.items():
+            self._count_missing(place, int(np.count_nonzero(gaps)))
+        words = {**words, **self._cross_columns(len(ids), numbers, words, missing)}
         code = np.empty((len(ids), len(self._columns)), np.int32)
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
@@ -248,6 +250,29 @@ class SampleTable:
             elif role == "label":
                 self._add_labels(*words[place])
 
+    def _cross_columns(
+        self,
+        rows: int,
+        numbers: Mapping[int, np.ndarray],
+        words: Mapping[int, Words],
+        missing: Mapping[int, np.ndarray],
+    ) -> dict[int, Words]:
+        """Return the words of the crosses in so many rows, by place. A column of which nothing is
+        read has no value.
+        """
+        known = dict(words)
+        for place in {place for cross in self._crosses for place in cross.places} - known.keys():
+            column = numbers.get(place)
+            known[place] = (
+                Words(np.full(rows, -1, np.int32), [])
+                if column is None
+                else Words.of_numbers(column, missing.get(place))
+            )
+        return {
+            at: cross_words([known[place] for place in cross.places])
+            for at, cross in enumerate(self._crosses, len(self.names))
+        }
+
     def _number_entries(
         self, place: int, ids: np.ndarray, numbers: np.ndarray
     ) -> tuple[np.int32, np.ndarray]:
@@ -263,7 +288,7 @@ class SampleTable:
     def _word_entries(self, place: int, words: Words) -> tuple[np.ndarray, np.ndarray]:
         """Return the feature and the value in each row of a column of words."""
         codes, texts = words
-        known, signs = self._number_features(texts, place, f"{self.names[place]}=")
+        known, signs = self._number_features(texts, place, f"{self._called[place]}=")
         self._look_at_words(place, words)
         there = np.array([bool(text) for text in texts] + [False])
         value = np.where(there, np.append(signs, 0.0), 0.0)[codes]
@@ -285,7 +310,7 @@ class SampleTable:
         )
         self.facts.notes.extend([note] if note not in self.facts.notes else [])
 
-    def count_missing(self, place: int, count: int) -> None:
+    def _count_missing(self, place: int, count: int) -> None:
         """Count missing numbers of a column."""
         self.facts.missing[place] = self.facts.missing.get(place, 0) + count
 
@@ -320,7 +345,7 @@ class SampleTable:
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
         if owner != place:
-            columns = [self.names[at] for at in sorted((owner, place))]
+            columns = [self._called[at] for at in sorted((owner, place))]
             raise shared_feature(self.asked, columns, name)
         return number
 
@@ -328,7 +353,7 @@ class SampleTable:
         """Return the features that two columns of words may give, as `a` and `a=b` may, each with
         the place of the column that gives it here.
         """
-        words = [self.names[at] for at, role in enumerate(self.roles) if role == "word"]
+        words = [self._called[at] for at in self._words]
         longer = tuple(
             f"{name}=" for name in words if any(name.startswith(f"{each}=") for each in words)
         )
@@ -358,6 +383,5 @@ class SampleTable:
 
     def _numbering(self) -> ColumnNumbering | None:
         """Return how the names of the features begin, if they are numbers; None if they are not."""
-        kinds = [self.roles[place] for place in self._columns]
-        names = [self.names[place] for place in self._columns]
-        return None if "word" in kinds else ColumnNumbering.of_names(names)
+        names = [self._called[place] for place in self._columns]
+        return None if self._words else ColumnNumbering.of_names(names)

@@ -260,8 +260,9 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         else:
             out["--columns"] = str(own.columns)
         if asked := own.samples:
-            named = asked.form, asked.label, asked.weight
-            out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
+            named = asked.form, asked.label, asked.weight, asked.cross
+            flags = "--form", "--label", "--weight", "--cross"
+            out |= dict(zip(flags, map(str, named), strict=True))
         if own.bags:
             out |= own.bags.traits()
         if own.rare:
