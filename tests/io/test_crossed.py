@@ -8,7 +8,7 @@ from support.programs.sampled import entries, fails, writer
 from tux.base.errors import UsageError
 from tux.inputs.memory import frame_of
 from tux.io.bags.hashed import hash_words
-from tux.io.samples.crossed import Words, cross_words, join_crossed, split_crossed
+from tux.io.samples.crossed import JoinedWords, Words, join_crossed, split_crossed
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import read_samples
 
@@ -41,10 +41,10 @@ def test_names_are_written_and_read(names, text):
 def test_words_of_columns_together():
     left = Words(np.array([0, 1, 1, -1, 0], np.int32), ["x", "y:z"])
     right = Words.of_numbers(np.array([2.5, 0, -0.0, 1, 0]), np.array([0, 0, 0, 0, 1], bool))
-    codes, texts = cross_words([left, right])
+    codes, texts = JoinedWords.of([left, right]).cross()
     told = [texts[code] if code >= 0 else None for code in codes.tolist()]
     assert told == ["x:2.5", '"y:z":0', '"y:z":0', None, None]
-    assert cross_words([left._replace(codes=np.full(2, -1, np.int32))] * 2).texts == []
+    assert JoinedWords.of([left._replace(codes=np.full(2, -1, np.int32))] * 2).cross().texts == []
 
 
 def test_the_values_of_columns_together_are_features(file):

@@ -49,6 +49,15 @@ def test_the_hash_of_numbers_and_words(bits):
         ]
 
 
+def test_words_together_are_hashed_as_one_word():
+    words, codes = ["york", "7", "", "ö"], np.array([[0, 3, 2], [1, 1, 0], [2, 0, 3]])
+    found = hash_words(words, 20, "a:b=", codes)
+    texts = [":".join(words[code] for code in row) for row in codes.T.tolist()]
+    assert [*map(np.ndarray.tolist, found)] == [
+        *map(np.ndarray.tolist, hash_words(texts, 20, "a:b="))
+    ]
+
+
 def test_it_never_changes():
     """Models keep these numbers."""
     assert [each.tolist() for each in hash_numbers(np.array([1, 2]), 20)] == [

@@ -22,7 +22,7 @@ from tux.io.bags.hashed import hash_words
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
 from tux.io.edges.columns import check_names_differ, unused_notes
-from tux.io.samples.crossed import Words, cross_words, find_crosses, list_columns
+from tux.io.samples.crossed import JoinedWords, Words, find_crosses, list_columns
 from tux.io.samples.faults import shared_feature
 from tux.io.samples.labels import (
     MAX_LABEL,
@@ -224,12 +224,14 @@ class SampleTable:
         """
         for place, gaps in missing.items():
             self._count_missing(place, int(np.count_nonzero(gaps)))
-        words = {**words, **self._cross_columns(len(ids), numbers, words, missing)}
+        crossed = self._cross_columns(len(ids), numbers, words, missing)
         code = np.empty((len(ids), len(self._columns)), np.int32)
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
             if place in numbers:
                 code[:, at], value[:, at] = self._number_entries(place, ids, numbers[place])
+            elif place in crossed:
+                code[:, at], value[:, at] = self._cross_entries(place, crossed[place])
             else:
                 code[:, at], value[:, at] = self._word_entries(place, words[place])
         row, cell = np.nonzero(value)
@@ -256,9 +258,9 @@ class SampleTable:
         numbers: Mapping[int, np.ndarray],
         words: Mapping[int, Words],
         missing: Mapping[int, np.ndarray],
-    ) -> dict[int, Words]:
-        """Return the words of the crosses in so many rows, by place. A column of which nothing is
-        read has no value.
+    ) -> dict[int, JoinedWords]:
+        """Return the words of the columns of each cross in so many rows, by its place. A column of
+        which nothing is read has none.
         """
         known = dict(words)
         for place in {place for cross in self._crosses for place in cross.places} - known.keys():
@@ -269,7 +271,7 @@ class SampleTable:
                 else Words.of_numbers(column, missing.get(place))
             )
         return {
-            at: cross_words([known[place] for place in cross.places])
+            at: JoinedWords.of([known[place] for place in cross.places])
             for at, cross in enumerate(self._crosses, len(self.names))
         }
 
@@ -293,6 +295,16 @@ class SampleTable:
         there = np.array([bool(text) for text in texts] + [False])
         value = np.where(there, np.append(signs, 0.0), 0.0)[codes]
         return np.append(known, np.int32(-1))[codes], value
+
+    def _cross_entries(self, place: int, columns: JoinedWords) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature and the value in each row of a cross. Hashes need no list of them."""
+        if not self.asked.bits:
+            return self._word_entries(place, columns.cross())
+        name, there = f"{self._called[place]}=", columns.there
+        code, value = np.full(len(there), -1, np.int32), np.zeros(len(there))
+        found = hash_words(columns.texts, self.asked.bits, name, columns.codes)
+        code[there], value[there] = found
+        return code, value
 
     def _add_labels(self, codes: np.ndarray, texts: Sequence[str]) -> None:
         there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0

@@ -126,16 +126,31 @@ def no_columns_to_cross(path: str, crosses: Crosses) -> UsageError:
     )
 
 
-def cross_words(columns: Sequence[Words]) -> Words:
-    """Return the words that columns of words of the same rows have together."""
-    there = np.logical_and.reduce([column.there() for column in columns])
-    first, *others = columns
-    codes, texts = first.codes[there].astype(np.int64), [*map(_quote_colons, first.texts)]
-    for column in others:
-        own, more = column.codes[there], [*map(_quote_colons, column.texts)]
-        pairs, codes = np.unique(codes * len(more) + own, return_inverse=True)
-        left, right = (part.tolist() for part in np.divmod(pairs, max(len(more), 1)))
-        texts = [f"{texts[a]}:{more[b]}" for a, b in zip(left, right, strict=True)]
-    crossed = np.full(len(there), -1, np.int32)
-    crossed[there] = codes
-    return Words(crossed, texts)
+class JoinedWords(NamedTuple):
+    """The words of k columns of r rows, as they are written in crosses, in one list of `texts`;
+    `there` (r,) are the rows in which all columns have one, n rows.
+    """
+
+    texts: list[str]
+    codes: np.ndarray  # (k, n) int64
+    there: np.ndarray
+
+    @classmethod
+    def of(cls, columns: Sequence[Words]) -> JoinedWords:
+        """Make it of columns of the same rows."""
+        there = np.logical_and.reduce([column.there() for column in columns])
+        before = np.cumsum([0, *(len(column.texts) for column in columns[:-1])])
+        codes = [column.codes[there] + begin for column, begin in zip(columns, before, strict=True)]
+        texts = [_quote_colons(text) for column in columns for text in column.texts]
+        return cls(texts, np.array(codes, np.int64), there)
+
+    def cross(self) -> Words:
+        """Return the words that the columns have together."""
+        codes, names = self.codes[0], self.texts
+        for own in self.codes[1:]:
+            pairs, codes = np.unique(codes * len(self.texts) + own, return_inverse=True)
+            left, right = (part.tolist() for part in np.divmod(pairs, max(len(self.texts), 1)))
+            names = [f"{names[a]}:{self.texts[b]}" for a, b in zip(left, right, strict=True)]
+        crossed = np.full(len(self.there), -1, np.int32)
+        crossed[self.there] = codes
+        return Words(crossed, names)
