@@ -14,20 +14,11 @@ from tux.arrays import arrow
 from tux.arrays.frames import Frame
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
-from tux.io.samples.columns import (
-    CALLED,
-    Role,
-    SampleRows,
-    SampleTable,
-    TableRead,
-    faulty_values,
-    known_kinds,
-    roles_of,
-    value_fault,
-)
+from tux.io.samples.columns import SampleRows, SampleTable, TableRead
 from tux.io.samples.crossed import Words
 from tux.io.samples.labels import SampleLabels
 from tux.io.samples.options import SampleOptions
+from tux.io.samples.roles import CALLED, Role, faulty_values, known_kinds, roles_of, value_fault
 from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.text import Tell
 

@@ -17,24 +17,22 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.edges.columns import plain_name
-from tux.io.samples.columns import (
+from tux.io.samples.columns import SampleRows, SampleTable, TableRead
+from tux.io.samples.crossed import Words
+from tux.io.samples.doubts import column_doubt, gap_words_note
+from tux.io.samples.labels import line_of
+from tux.io.samples.options import SampleOptions
+from tux.io.samples.roles import (
     CALLED,
     NUMBERS,
     TRUTHS,
     USUAL,
     Role,
-    SampleRows,
-    SampleTable,
-    TableRead,
     faulty_values,
     known_kinds,
     roles_of,
     value_fault,
 )
-from tux.io.samples.crossed import Words
-from tux.io.samples.doubts import column_doubt, gap_words_note
-from tux.io.samples.labels import line_of
-from tux.io.samples.options import SampleOptions
 from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of
 from tux.io.source.first_lines import FirstLines, first_lines, rows_of
 from tux.io.source.row_one import GAPS, has_names
