@@ -93,12 +93,13 @@ def test_other_samples_have_the_same_crosses(file):
     ("cross", "says", "do"),
     [
         (("town", "colour"), "no column 'colour', which the cross town:colour needs", "town, size"),
-        (("town", "y"), "the cross town:y is to have column 'y', that of the labels", "features"),
+        (("town", "y"), "the cross town:y is to have column 'y', which is no feature", "labels"),
+        (("town", "rownames"), "column 'rownames', which is no feature", "numbers of rows"),
         (("a", "b"), "there is a column called 'a:b' already", "Rename"),
     ],
 )
 def test_what_cannot_be_crossed(file, cross, says, do):
-    path = file("y,town,size,a:b,a,b\n0,Oslo,1,2,3,4\n1,Rome,1,2,3,4\n", "s.csv")
+    path = file("rownames,y,town,size,a:b,a,b\n1,0,Oslo,1,2,3,4\n2,1,Rome,1,2,3,4\n", "s.csv")
     assert do in fails(says, path, cross=(cross,))
     assert "once" in fails("there is a cross called 'a:size'", path, cross=(("a", "size"),) * 2)
 

@@ -32,6 +32,7 @@ from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER
+from tux.io.vertices.columns import INDEX
 
 COUNTERS = re.compile(r"index|row\.?names?|row|x|no|nr|num|#|.*id", re.IGNORECASE)
 """Names of columns that may count the rows; those of `INDEX` surely do."""
@@ -55,7 +56,8 @@ class SampleTable:
     ) -> None:
         self.asked, self.names, self.roles = asked, names, roles
         self.picks = [at for at, role in enumerate(roles) if role != "none"]
-        taken = [name for name, role in zip(names, roles, strict=True) if role in TAKEN]
+        pairs = zip(names, roles, strict=True)
+        taken = [name for name, role in pairs if role in TAKEN or INDEX.fullmatch(name)]
         self._crosses = find_crosses(names, taken, how.cross or (), asked.path)
         self._called = [*names, *(cross.name for cross in self._crosses)]  # crosses too, by place
         self._words = {at for at, role in enumerate(roles) if role == "word"}

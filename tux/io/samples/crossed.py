@@ -103,9 +103,9 @@ def find_crosses(
                 )
             if name in taken:
                 raise DataError(
-                    f"the cross {called} is to have column {name!r}, that of the labels or weights",
+                    f"the cross {called} is to have column {name!r}, which is no feature",
                     where=path,
-                    do="Cross columns of features only.",
+                    do="Cross columns of features, not of labels, weights or numbers of rows.",
                 )
         if called in names or called in found:
             what = "a column" if called in names else "a cross"
