@@ -14,7 +14,7 @@ import msgspec
 from tux.base.errors import Refused
 from tux.base.text import plural
 from tux.checkpoint.redistribute import Redistribution
-from tux.checkpoint.saved import load, save
+from tux.checkpoint.saved import open_state, save
 from tux.checkpoint.store import (
     Checkpoint,
     Checkpoints,
@@ -77,7 +77,8 @@ def _redistribute(
     epoch = kept.epoch if kept.turns else None
     old = cut(kept.workers, epoch)
     states = [
-        load(file, part) for file, part in zip(states_of(checkpoint), old.digests, strict=True)
+        open_state(file, part)
+        for file, part in zip(states_of(checkpoint), old.digests, strict=True)
     ]
     new = cut(plan.all_workers, epoch)
     if kept.turns and not are_alike(kept.turns, old, new):
