@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,19 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
-from tux.graph.local_edges import LocalEdges
+from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import NUMBER, partition_inputs
 from tux.graph.parts import Part
-from tux.graph.share import NONE, EdgeNames, Keep, Share, sort_names, types_of
+from tux.graph.share import (
+    NONE,
+    EdgeNames,
+    Keep,
+    Share,
+    TypeShare,
+    names_by_ends,
+    sort_names,
+    types_of,
+)
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster
 
@@ -83,9 +93,35 @@ def shares_of(
     bare = [_remove_numbers(part) for part in parts]
     out = Shares([], [store.digest_of(bare, rank) for rank in range(k)], [])
     for rank, part in enumerate(parts):
-        graph, named = LocalGraph.of(program, part), partial(_numbers, _columns(part))
+        graph = LocalGraph.of(program, part)
+        named = partial(_numbers, _columns(part), graph)
         out.add(*_worker_share(program, graph, named, rank, k, epoch, **options))
     return out
+
+
+def shares_in_folder(
+    program: Program, folder: Path, keep: Keep, *, epoch: int | None = None, **options: Any
+) -> Shares:
+    """Return the shares of the workers of a `folder` of parts, in which a partitioner has placed
+    edges by their ends. One part at a time is looked at, and `keep` holds what is made of it.
+    `epoch` and `options`: see `shares_of`; these have the seed.
+    """
+    k = read_manifest(folder).parts
+    out = Shares([], [store.digest(folder, rank) for rank in range(k)], [])
+    for rank in range(k):
+        graph = LocalGraph.of(program, store.load(folder, rank))
+        named = partial(names_by_ends, graph)
+        out.add(*_worker_share(program, graph, named, rank, k, epoch, keep, **options))
+    return out
+
+
+def share_of_all(folder: Path) -> Shares:
+    """Return the share that one worker has of the graph of which a `folder` has the parts. It has
+    no names of edges, nor bounds of lists.
+    """
+    types = store.load(folder, 0).types.values()
+    own = {t.name: TypeShare(range(len(t.order)), t.vertices, None, t.order) for t in types}
+    return Shares([Share(own, {})], [WHOLE], [])
 
 
 def _whole_share(
@@ -97,7 +133,9 @@ def _whole_share(
     columns = {"edges": train.fields, "held_out": test.fields if test else {}}
     columns |= {f"edges.{name}": each.fields for name, each in train.others.items()}
     out = Shares([], [WHOLE], [])
-    out.add(*_worker_share(program, graph, partial(_numbers, columns), 0, 1, epoch, **options))
+    out.add(
+        *_worker_share(program, graph, partial(_numbers, columns, graph), 0, 1, epoch, **options)
+    )
     return out
 
 
@@ -128,7 +166,7 @@ def _drop_numbers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _worker_share(
     program: Program,
     graph: LocalGraph,
-    name_edges: Callable[[str, LocalEdges], np.ndarray],
+    name_edges: Callable[[str], np.ndarray],
     rank: int,
     workers: int,
     epoch: int | None,
@@ -148,7 +186,7 @@ def _worker_share(
         if len(edges) and any(f.kind != "data" for f in edges.declared.fields.values())
     ]
     named = dict.fromkeys(every, EdgeNames(NONE, NONE))
-    names = {name: name_edges(name, every[name]) for name in changing}
+    names = {name: name_edges(name) for name in changing}
     for name in changing:
         # it moves as the other columns do
         every[name].fields[NUMBER] = np.arange(len(every[name]))
@@ -178,12 +216,12 @@ def _labels(program: Program, worker: Worker) -> list[str]:
 
 
 def _numbers(
-    columns: Mapping[str, Mapping[str, np.ndarray]], name: str, edges: LocalEdges
+    columns: Mapping[str, Mapping[str, np.ndarray]], graph: LocalGraph, name: str
 ) -> np.ndarray:
     """Return the numbers of a set of edges; an edge that is repeated gets one for each repetition.
     `columns` are those of each set as they were read.
     """
-    own, repeats = columns[name], edges.declared.repeats
+    own, repeats = columns[name], graph.edge_sets[name].declared.repeats
     first: np.ndarray = own[NUMBER]
     if repeats not in own:
         return first

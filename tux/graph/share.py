@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tux.graph.local import LocalGraph
-from tux.graph.local_edges import LocalEdges
 from tux.program.base_program import BaseProgram
 
 Keep = Callable[[np.ndarray], np.ndarray]
@@ -82,10 +81,11 @@ def types_of(program: BaseProgram, graph: LocalGraph, keep: Keep) -> dict[str, T
     return out
 
 
-def names_by_ends(graph: LocalGraph, edges: LocalEdges) -> np.ndarray:
-    """Name edges (m,) by the positions of their two ends. Where a partitioner places edges by
-    their ends, all edges of one name are on one worker.
+def names_by_ends(graph: LocalGraph, name: str) -> np.ndarray:
+    """Name the edges of a set (m,) by the positions of their two ends. Where a partitioner places
+    edges by their ends, all edges of one name are on one worker.
     """
+    edges = graph.edge_sets[name]
     first, second = (graph.vertices[end] for end in edges.declared.ends)
     assert first.part is not None and second.part is not None
     names = first.part.rows[edges.src].astype(np.int64) * len(second.ids)
