@@ -22,6 +22,7 @@ from tux.apps.lda.warplda import WarpLDA
 from tux.apps.linear.linear import Linear
 from tux.apps.mf.mf import MF
 from tux.checkpoint import old_states
+from tux.checkpoint.old_states import OldState
 from tux.checkpoint.redistribute import Redistribution
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.shares import shares_of
@@ -101,3 +102,31 @@ def test_topics_of_tokens(program, k, n):
 def test_weights_and_centres(program, k, n):
     inputs = Inputs(draw_samples(n=30, p=8).edges())
     check_all_bytes(TrainingJob(program, inputs, 2, k, partitioner="source", jit=False), n)
+
+
+class WatchedRows:
+    """Rows that note the most bytes of them that were asked for at once."""
+
+    most = 0
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, rows):
+        found = self.array[rows]
+        WatchedRows.most = max(WatchedRows.most, found.nbytes)
+        return found
+
+
+def test_no_more_than_a_range_is_read_at_once():
+    job = TrainingJob(MF(rank=2), rating_inputs(), 0, 2, partitioner="aweto", jit=False)
+    states = [
+        OldState(each.head, {name: WatchedRows(array) for name, array in each.arrays.items()})
+        for each in (training.state() for training in job.trainings())
+    ]
+    before, after = (
+        shares_of(job.program, job.inputs, job.partitioner, k, job.seed).shares for k in (2, 3)
+    )
+    made = Redistribution(job.program, job.seed, before, states, after)
+    rows = [whole_state(made, rank).arrays["rows/user/f"] for rank in range(3)]
+    assert 0 < WatchedRows.most <= old_states.RANGE_BYTES < sum(each.nbytes for each in rows)
