@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.base.errors import TuxError
 from tux.base.text import one_line
+from tux.io.samples.crossed import Crosses
 from tux.io.samples.joined_facts import JoinedFacts, SampleFault
 from tux.io.samples.options import SampleForm, SampleOptions
 from tux.io.samples.shares import SampleFacts, SampleShare
@@ -37,6 +38,7 @@ class SamplesAsked(msgspec.Struct):
     form: SampleForm | None = None
     label: str | None = None
     weight: str | None = None
+    cross: Crosses | None = None
     classes: tuple[str, ...] | None = None
     numeric: bool = False
     multiclass: bool = False
