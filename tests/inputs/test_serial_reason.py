@@ -149,8 +149,8 @@ def test_documents_in_shares(reading, format):
             "points know no --columns",
         ),
         (
-            make_question(BlockPG, reading=RunOptions(labels="labels.txt")),
-            "labels of another file are those of all rows",
+            make_question(BlockPG, reading=RunOptions(labels="-")),
+            "labels can be read only once",
         ),
         (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
         (make_question(grouped_clicks), "groups are those of all features"),

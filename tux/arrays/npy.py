@@ -51,6 +51,19 @@ def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
         return _array(file, os.path.getsize(readable_path(path)), str(path), most)
 
 
+def read_npy_rows(path: str | os.PathLike[str], begin: int, end: int) -> np.ndarray:
+    """Read the rows from `begin` to `end`, exclusive, of an array of one dimension that `read_npy`
+    can read. Raises its errors.
+    """
+    where = str(path)
+    with open(readable_path(path), "rb") as file:
+        shape, dtype, _ = _header(file, where)
+        _check_size(shape, dtype, os.path.getsize(readable_path(path)) - file.tell(), where)
+        file.seek(begin * dtype.itemsize, os.SEEK_CUR)
+        array = np.fromfile(file, dtype, end - begin)
+    return _decode_strings(array, where) if dtype.kind in "SU" else array
+
+
 def read_npz(
     path: str | os.PathLike[str], names: Collection[str] | None, most: int = 1
 ) -> dict[str, np.ndarray]:

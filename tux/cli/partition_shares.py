@@ -50,7 +50,6 @@ from tux.program.program import Program
 NOT_IN_SHARES = {
     "imports": "--import",
     "cap": "--cap",
-    "labels": "--labels",
     "json": "--json",
     "plot": "--plot",
     "assignment": "--assignment",
@@ -170,10 +169,11 @@ def _format_of(data: Source, args: Namespace | None = None) -> Format:
     """Return the format of an input, of one edge type if there are `args`. Raise UsageError unless
     it can be read in shares.
     """
-    for file in list_files(data):
-        if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
+    labels = getattr(args, "labels", None)
+    for path in [*(file.path for file in list_files(data)), *([labels] if labels else [])]:
+        if not stores.is_uri(path) and not _can_be_read_again(path):
             raise UsageError(
-                f"{file.path} can be read only once, so not in shares",
+                f"{path} can be read only once, so not in shares",
                 do="write it to a file first, or leave --workers out",
             )
     format = detect_format(input_files(data))

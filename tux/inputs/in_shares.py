@@ -53,7 +53,6 @@ from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
-from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS
 from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.program import Program
@@ -142,7 +141,8 @@ class ShareLoading:
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
             inputs[""] = input_of_samples(inputs[""], program, run.options)
-            plan = replace(plan, early=SAMPLE_ROUNDS)
+            assert inputs[""].samples
+            plan = replace(plan, early=inputs[""].samples.rounds)
         elif are_bags(program, inputs[""].format, run.options):
             inputs[""] = input_of_bags(inputs[""], program.edge.ends, run.options)
             plan = replace(plan, early=BAG_ROUNDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ from tux.inputs.serial_reason import (
 from tux.inputs.tables_in_shares import FoundTables
 from tux.io.bags.rare import RareRule
 from tux.io.formats.detect import Format
+from tux.io.samples.label_files import examine_labels
 from tux.io.samples.samples import check_samples, sample_form
 from tux.io.source.input_files import (
     FilePiece,
@@ -44,6 +46,7 @@ from tux.io.source.input_files import (
 from tux.io.source.input_shares import LINES, cut_together
 from tux.io.source.text import OnBadRow
 from tux.options.options import Reading
+from tux.options.reading import File
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.bag_rounds import BagsAsked
 from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
@@ -136,12 +139,18 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
     )
     path, kinds = input_files(given.data), program.edge.columns
     form = form or sample_form(path, given.format)
-    check_samples(path, program.edge.ends, kinds, form, asked.options(reading.on_bad_row))
-    return of_samples(given, asked)
+    how = replace(asked.options(reading.on_bad_row), labels=reading.labels)
+    check_samples(path, program.edge.ends, kinds, form, how)
+    return of_samples(given, asked, reading.labels)
 
 
-def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
-    """Return an input as one of labelled samples that are read as `asked`."""
+def of_samples(given: TypeInput, asked: SamplesAsked, labels: File | None) -> TypeInput:
+    """Return an input as one of labelled samples that are read as `asked`; `labels`: the file of
+    them, if they stand in one of their own. Raises the errors of
+    `tux.io.samples.label_files.examine_labels`.
+    """
+    if labels is not None:
+        asked = msgspec.structs.replace(asked, label_file=examine_labels(labels))
     format, path = given.format, input_files(given.data)
     if format is Format.TEXT and (asked.form or sample_form(path, format)) == "svm":
         format = Format.SVM  # no row runs over several lines

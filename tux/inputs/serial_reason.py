@@ -91,10 +91,16 @@ def read_file_facts(
     if points and len(files) > 1:
         return FileFacts(None, 0)  # it is refused
     for path, _ in files:
-        if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
+        if not can_be_read_again(path):
             return FileFacts(None, 0)
     format = format or (table_format if points else detect_format)(input_files(data))
     return FileFacts(format, sum(file.size for file in files), share_of(data))
+
+
+def can_be_read_again(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is that of a file, which loaders can read, each for itself."""
+    name = os.fspath(path)
+    return name != STANDARD and (stores.is_uri(name) or os.path.isfile(name))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:
@@ -123,8 +129,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
         return why
     if of_samples and reading.form == "npz":
         return "a matrix is read whole"
-    if of_samples and reading.labels is not None:
-        return "labels of another file are those of all rows"
+    if of_samples and reading.labels is not None and not can_be_read_again(reading.labels):
+        return "labels can be read only once"
     points = isinstance(asked.program.input, Points)
     if asked.dealt and (points or reading.vertices):
         return "tables of vertices are read by all machines"

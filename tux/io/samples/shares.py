@@ -26,6 +26,7 @@ from tux.io.samples.labels import (
     label_value,
     line_of,
     numbers_of,
+    plain_number,
 )
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import parquet_table
@@ -39,6 +40,7 @@ from tux.io.samples.samples import (
 from tux.io.samples.table_facts import TableFacts
 from tux.io.samples.tables import text_table
 from tux.io.source.input_files import Files
+from tux.io.source.places import Places
 from tux.io.source.precision import CloseNumbers, NumberRange, column_ranges, large_columns
 from tux.io.source.text import NUMBER, Tell
 
@@ -129,16 +131,45 @@ class SampleShare:
 
 
 class _Read(NamedTuple):
-    """The rows of a share, of which so many have a number; their labels; and the facts that only
-    some forms have.
+    """The rows of a share, of which so many have a number; their labels, if they do not stand in
+    another file; and the facts that only some forms have.
     """
 
     rows: SampleRows
     numbered: int
-    labels: _ShareLabels
+    labels: _ShareLabels | None
     close: dict[int, CloseNumbers]
     lines: LineFacts | None = None
     table: TableFacts | None = None
+
+
+class UnlabelledShare(NamedTuple):
+    """The rows of a share whose labels stand in another file."""
+
+    asked: BagSpec
+    how: SampleOptions
+    read: _Read
+
+    def with_labels(self, before: int, rows: int) -> SampleShare:
+        """Read the labels of these rows, behind so many `before` them, of all `rows` that have a
+        number, bad ones too. If the file has labels for another number of rows, none is known.
+        """
+        file, read, ids = self.how.label_file, self.read, self.read.rows.entries.rows
+        assert file is not None
+        if file.size != rows:
+            none = np.zeros(len(ids), np.int32)
+            labels = _ShareLabels(none, none > 0, "", [], False)
+            return _make_share(self.asked, self.how, read, labels)
+        column = file.read_range(before, before + read.numbered)[ids - 1]
+        if self.how.numeric:
+            labels, close = _numbers(column), CloseNumbers()
+            close.add(labels.values)
+            read = read._replace(close={**read.close, LABELS: close})
+        else:
+            labels = _texts(SampleLabels.of(column), ids)
+        places = Places(file.path)
+        read = read._replace(rows=read.rows._replace(where=lambda row: places.of(before + row)))
+        return _make_share(self.asked, self.how, read, labels)
 
 
 def read_sample_share(
@@ -149,18 +180,22 @@ def read_sample_share(
     how: SampleOptions,
     format: Format,
     tell: Tell | None = None,
-) -> SampleShare:
+) -> SampleShare | UnlabelledShare:
     """Read a share of the samples of the `whole` input, which shows the form of the rows: see
     `tux.io.samples.samples.read_samples`. `tell` is called with the amount read.
 
     Raises `DataError` for a bad row, and MustReadWhole where lines seem to have no labels, or have
-    a label -0.
+    some beside those of another file, or have a label -0.
     """
     form, asked = plan_reading(whole, ends, fields, format, how, share)
     if form == "svm":
-        return _make_share(asked, how, _read_lines(asked, how, whole, tell))
-    read = parquet_table if format is Format.PARQUET else text_table
-    return _make_share(asked, how, _of_table(asked, how, read(asked, how, whole, tell)))
+        found = _read_lines(asked, how, whole, tell)
+    else:
+        read = parquet_table if format is Format.PARQUET else text_table
+        found = _of_table(asked, how, read(asked, how, whole, tell))
+    if found.labels is None:
+        return UnlabelledShare(asked, how, found)
+    return _make_share(asked, how, found, found.labels)
 
 
 def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: Format) -> bool:
@@ -176,9 +211,13 @@ def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: 
 def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None) -> _Read:
     """Read a share of libsvm text."""
     rules = begin_lines(asked._replace(path=whole), "svm")
-    if rules.head == NOTHING:
+    if rules.head == NOTHING and not how.given_apart:
         raise read_whole(asked, "there seem to be no labels")
+    if rules.head != NOTHING and how.given_apart:
+        raise read_whole(asked, "there are labels beside those of another file")
     entries, lines, numbered = read_share_lines(asked, "svm", rules, tell)
+    if how.given_apart:
+        return _Read(SampleRows(entries, asked.bad.places.of), numbered, None, {}, lines=lines)
     column = entries.labels
     assert column is not None
     close = CloseNumbers()
@@ -200,7 +239,10 @@ def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
     table = found.table
     facts = table.facts._replace(doubtful=table.doubtful())
     rows = table.whole(found.where)
-    if rows.labels is not None:
+    labels = None
+    if how.given_apart:
+        pass
+    elif rows.labels is not None:
         labels = _texts(rows.labels, rows.entries.rows)
     elif rows.numbers is not None:
         labels = _numbers(rows.numbers)
@@ -279,12 +321,15 @@ def _is_number(text: str) -> bool:
 def _first_of(column: np.ndarray, there: np.ndarray) -> float | str:
     """Return the first value of a column that is `there` (n,), "" if none is."""
     label: float | str = column[there][:1].tolist()[0] if there.any() else ""
-    return label
+    # JSON has no NaN
+    return label if isinstance(label, str) or np.isfinite(label) else plain_number(label)
 
 
-def _make_share(asked: BagSpec, how: SampleOptions, read: _Read) -> SampleShare:
+def _make_share(
+    asked: BagSpec, how: SampleOptions, read: _Read, labels: _ShareLabels
+) -> SampleShare:
     """Make a share of the rows that do not lack a label."""
-    rows, labels, lacking = read.rows, read.labels, LackingLabels()
+    rows, lacking = read.rows, LackingLabels()
     parsed = len(rows.entries.rows)
     if labels.lacking.any():
         first = int(rows.entries.rows[np.argmax(labels.lacking)])

@@ -32,7 +32,7 @@ from tux.io.bags.rare import RareRule
 from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
-from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
+from tux.io.samples.shares import SampleShare, UnlabelledShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.precision import NumberRange
@@ -56,6 +56,8 @@ from tux.parallel_load.process.sample_rounds import SamplesAsked, exchange_sampl
 from tux.parallel_load.process.table_rounds import TableInput, exchange_tables, read_tables
 
 JOB = "job.json"
+EarlyShare = SampleShare | UnlabelledShare | BagShare
+"""A share of rows about which loaders tell each other before they are edges."""
 
 
 class EdgesInput(msgspec.Struct):
@@ -154,7 +156,7 @@ class LoaderRows(NamedTuple):
 
     share: InputShare
     read: dict[str, RowsRead]
-    early: SampleShare | BagShare | None = None
+    early: EarlyShare | None = None
     tables: Mapping[str, TableShare] = {}
     tables_read: dict[str, VertexTableRead] = {}
 
@@ -327,9 +329,7 @@ def _complete_edges(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Lo
     return LoaderRows(share, rows.read)
 
 
-def _complete_early(
-    job: LoadingJob, number: int, early: SampleShare | BagShare
-) -> Rounds[LoaderRows]:
+def _complete_early(job: LoadingJob, number: int, early: EarlyShare) -> Rounds[LoaderRows]:
     """Return the rows of a share of samples or bags as edges."""
     fields = list(job.fields[""])
     if isinstance(early, BagShare):
@@ -344,7 +344,7 @@ def _complete_early(
     return LoaderRows(share, {"": about})
 
 
-def _read_early(job: LoadingJob, number: int, tell: Tell) -> SampleShare | BagShare | None:
+def _read_early(job: LoadingJob, number: int, tell: Tell) -> EarlyShare | None:
     """Read the share of a loader where the input is labelled samples or bags; else return None."""
     own = job.edges[""]
     share, whole = Files.of(own.data, own.pieces[number]), Files.of(own.data, own.whole)
