@@ -55,7 +55,7 @@ class LoadingPlan:
     links of the first type that are held out. `tables`: the fields of vertices that come in tables
     of vertices. `edgeless`: all vertices are those of tables, and no edge is read. `alone`: the
     edge type whose edges the partitioner places alone, as one of two vertex types or of one, and
-    the `whole_types` that edges beside them keep whole.
+    the `whole_types` that edges beside them keep whole; the user has `told` both as one text.
     """
 
     ends: tuple[str, str]
@@ -75,6 +75,12 @@ class LoadingPlan:
     edgeless: bool = False
     alone: str | None = None
     whole_types: list[str] = field(default_factory=list)
+    told: str = ""
+
+    @property
+    def method(self) -> str:
+        """The partitioner, and the type whose edges it places alone, as the user has told them."""
+        return self.told or self.partitioner
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
