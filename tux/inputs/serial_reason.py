@@ -141,20 +141,14 @@ def _reason_of_run(asked: LoadRequest) -> str:
 
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
-    if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
-        return why
+    if groups_file(program):
+        return "groups are those of all features"
     name = MethodOfType.parse(known_partitioner(program, asked.partitioner)).method
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
     if name not in IN_SHARES:
         return f"{name} looks at all edges"
     return ""
-
-
-def _reason_of_samples(program: Program) -> str:
-    if groups_file(program):
-        return "groups are those of all features"
-    return "samples beside other edges are read whole" if len(program.edge_types) > 1 else ""
 
 
 def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
