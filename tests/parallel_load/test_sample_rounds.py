@@ -1,5 +1,7 @@
 """The rounds in which loaders of labelled samples tell each other what they have read."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from tux.io.samples.shares import read_sample_share
 from tux.io.source.input_shares import cut_into_shares
 from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import loader, rounds_of
-from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.parallel_load.algorithm.plan import GroupColumns, LoadingPlan
 from tux.parallel_load.algorithm.rounds import run_together
 from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, exchange_samples
 
@@ -46,19 +48,21 @@ def test_numbers_of_rows_follow_those_of_the_shares_before(shares):
     }
 
 
-def test_the_number_of_rounds_is_known_before(shares):
+@pytest.mark.parametrize("grouped", ["", "feature"])
+def test_the_number_of_rounds_is_known_before(shares, grouped):
     class Keep(dict):
         def __call__(self, name, row):
             self[name] = row
 
-    taken = []
+    taken, whole = [], replace(plan(), grouped=grouped)
 
     def steps(at, share):
-        edges, _ = yield from exchange_samples(plan(), at, share, [])
-        yield from loader(plan(), at, edges, Keep())
+        edges, _ = yield from exchange_samples(whole, at, share, [])
+        edges.groups = GroupColumns(np.array([at + 2, 9]), np.array([at % 2, 5]))
+        yield from loader(whole, at, edges, Keep())
 
     run_together([*map(steps, range(3), shares)], lambda at, inbox: taken.append(at))
-    assert taken.count(0) == taken.count(2) == rounds_of(plan(), 0)
+    assert taken.count(0) == taken.count(2) == rounds_of(whole, 0)
 
 
 @pytest.mark.parametrize("change", [{"rows": 99}, {"numbered": -1}, {"labels": [["a"]]}])

@@ -34,6 +34,7 @@ from tux.inputs.loading_jobs import (
 )
 from tux.inputs.machine_share import share_of
 from tux.inputs.rare import rare_rule
+from tux.inputs.samples import group_lines, groups_file
 from tux.inputs.serial_reason import (
     FileFacts,
     LoadRequest,
@@ -135,8 +136,9 @@ class ShareLoading:
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
-        given = run.partitioner, loaders, loaders, seed
-        plan = plan_of(program, *given, found.tables, has_test=has_test)
+        plan = plan_of(
+            program, run.partitioner, loaders, loaders, seed, found.tables, has_test=has_test
+        )
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
@@ -150,7 +152,8 @@ class ShareLoading:
             inputs[""] = inputs[""]._replace(rare=rule)
             plan = replace(plan, early=plan.early + RARE_ROUNDS)
         bad, threads = run.options.on_bad_row, run.threads
-        job = loading_job(plan, inputs, threads, bad, found.share, found.tables.inputs)
+        given = found.share, found.tables.inputs, groups_file(program)
+        job = loading_job(plan, inputs, threads, bad, *given)
         own, folder = self.folders()
         losses = Losses(run.restarts)
         try:
@@ -171,6 +174,7 @@ class ShareLoading:
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
         told = [*table_lines(graph, found.tables.inputs)]
+        told += [*group_lines(groups_file(program), program, graph.grouped)]
         return train, LoadedParts(own, folder, counted, losses.why, graph.numbers, told)
 
     def _make_together(
@@ -197,6 +201,7 @@ class ShareLoading:
         assert given.place is not None
         files = [file for own in inputs.values() for file in list_files(own.data)]
         files += [file for own in added_tables(job).values() for file in list_files(own.data)]
+        files += list_files(job.groups.data) if job.groups else []
         self.answers.end()
         try:
             return make_parts_together(

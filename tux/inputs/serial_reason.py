@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
+from tux.base.errors import DataError
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
 from tux.inputs.bags_in_shares import reason_of_bags
@@ -131,6 +132,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
         return "a matrix is read whole"
     if of_samples and reading.labels is not None and not can_be_read_again(reading.labels):
         return "labels can be read only once"
+    if (path := groups_file(asked.program)) and (why := _reason_of_groups(asked, path)):
+        return why
     points = isinstance(asked.program.input, Points)
     if asked.dealt and (points or reading.vertices):
         return "tables of vertices are read by all machines"
@@ -139,10 +142,22 @@ def _reason_of_run(asked: LoadRequest) -> str:
     return ""
 
 
+def _reason_of_groups(asked: LoadRequest, path: str) -> str:
+    if asked.dealt:
+        return "groups are read by all machines"
+    if asked.program.edge.ends[1] in (asked.reading.vertices or {}):
+        return "vertices of a table alone come behind all groups"
+    if not can_be_read_again(path):
+        return "groups can be read only once"
+    try:
+        tables = detect_format(path) in (Format.TEXT, Format.PARQUET)
+    except DataError:
+        return "reading the whole tells what is wrong with the groups"
+    return "" if tables else "groups are read whole, as they are no table"
+
+
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
-    if groups_file(program):
-        return "groups are those of all features"
     name = MethodOfType.parse(known_partitioner(program, asked.partitioner)).method
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
