@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from support.machines.loaded import files
 
 from tux.arrays.arrow import STRING, write_parquet, write_text
@@ -98,6 +99,7 @@ def test_tables_that_are_read_whole(tux, here):
         ("heavy.svm", "--multiclass", "labelled -1 or 0 or 1"),
         ("table.csv", "--label kind --numeric --weight w", "labelled by numbers"),
         ("bare.svm", "--labels y.txt", "labelled a or b"),
+        ("x.npz", "--labels y.txt", "labelled a or b"),
     ],
 )
 def test_labelled_samples(tux, here, data, flags, told):
@@ -110,6 +112,7 @@ def test_labelled_samples(tux, here, data, flags, told):
     (here / "table.csv").write_text("kind,w,size,town\n" + "".join(lines))
     (here / "bare.svm").write_text("".join(f"{b}:{n} {c}:2\n" for a, b, c, n in rows))
     (here / "y.txt").write_text("a\nb\nb\n" * 30)
+    sp.save_npz(here / "x.npz", sp.csr_array(np.array(rows)[:, :3]))
     code, out, err = tux(f"{data} shares --workers 2 --parts 3 {flags}")
     assert code == 0, err
     assert told in out

@@ -3,12 +3,14 @@ each loader reads a share of the samples and the labels of these alone.
 """
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.machines.same_loads import faults, load_both_ways
+import scipy.sparse as sp
+from support.machines.same_loads import begin_run, faults, load_both_ways
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.linear.linear import Linear
@@ -107,6 +109,62 @@ def test_parquet_and_a_column_of_weights(here):
     (here / "y.txt").write_text(label_lines("a", "b"))
     options = RunOptions(workers=3, labels="y.txt", weight="heavy")
     load_both_ways(here, linear(), "x.parquet", options)
+
+
+def save_matrix(form="csr", *, compressed=True, rows=60, bad=0.0):
+    draw = np.random.default_rng(5)
+    dense = draw.integers(-3, 4, (rows, 15)) * (draw.random((rows, 15)) < 0.3) / 4
+    dense[7], dense[50, 3] = 0, bad
+    sp.save_npz("x.npz", sp.csr_array(dense).asformat(form), compressed)
+    Path("y.txt").write_text(label_lines("1", "2", m=60))
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("program", [BlockPG(), linear("squared")])
+def test_a_matrix(here, program, compressed):
+    save_matrix(compressed=compressed)
+    for workers in (2, 3, 5):
+        load_both_ways(here, program, "x.npz", RunOptions(workers=workers, labels="y.txt"))
+    entry = sp.csr_array(([2.0], ([1], [3])), shape=(2, 9))
+    sp.save_npz("few.npz", entry)
+    Path("few.txt").write_text("1\n0\n")
+    load_both_ways(here, program, "few.npz", RunOptions(workers=5, labels="few.txt"))
+    save_matrix(bad=np.inf)
+    options = RunOptions(workers=3, labels="y.txt", on_bad_row="skip")
+    assert load_both_ways(here, program, "x.npz", options).record.sizes["skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "how", "program"),
+    [
+        ("csc", {}, linear()),
+        ("coo", {}, linear()),
+        ("csr", {}, linear(hash=3)),
+    ],
+)
+def test_matrices_that_are_read_whole(here, form, how, program):
+    save_matrix(form, **how)
+    options = RunOptions(workers=3, labels="y.txt")
+    one, other = (
+        begin_run(here / "parts", program, "x.npz", None, options, in_shares=in_shares)
+        for in_shares in (False, True)
+    )
+    assert not other.in_shares and one.files == other.files
+
+
+@pytest.mark.parametrize(
+    ("how", "labels", "words"),
+    [
+        ({"rows": 61}, "y.txt", "60 labels, but 61 samples"),
+        ({"bad": np.nan}, "y.txt", "x.npz:row 51"),
+        ({}, None, "has no labels"),
+    ],
+)
+def test_errors_of_matrices_are_the_same(here, how, labels, words):
+    save_matrix(**how)
+    told = faults(here, linear(), RunOptions(workers=3, labels=labels), "x.npz")
+    assert told[0] == told[1]
+    assert words in told[0][1]
 
 
 @pytest.mark.parametrize(

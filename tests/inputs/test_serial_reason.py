@@ -152,7 +152,6 @@ def test_documents_in_shares(reading, format):
             make_question(BlockPG, reading=RunOptions(labels="-")),
             "labels can be read only once",
         ),
-        (make_question(BlockPG, reading=RunOptions(form="npz")), "a matrix is read whole"),
         (make_question(grouped_clicks), "groups can be read only once"),
         (make_question(grouped_clicks, dealt=True), "groups are read by all machines"),
         (make_question(RankedPages, "auto"), "auto looks at all edges"),

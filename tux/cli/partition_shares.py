@@ -181,7 +181,7 @@ def _format_of(data: Source, args: Namespace | None = None) -> Format:
     if args is not None and format.bags:
         if format is not Format.DOCWORD or not are_samples(args, format):
             return format
-    if format not in (Format.TEXT, Format.PARQUET):
+    if format not in (Format.TEXT, Format.PARQUET, *([Format.NPZ] if labels else [])):
         raise UsageError(
             f"{source_name(data)} is a {format.value} file, which is read whole",
             do="leave --workers out: shares are those of tables, text or Parquet, and libsvm text",

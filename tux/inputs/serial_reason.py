@@ -128,8 +128,6 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
         return why
-    if of_samples and reading.form == "npz":
-        return "a matrix is read whole"
     if of_samples and reading.labels is not None and not can_be_read_again(reading.labels):
         return "labels can be read only once"
     if (path := groups_file(asked.program)) and (why := _reason_of_groups(asked, path)):
@@ -171,6 +169,7 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
     readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
     if isinstance(program.input, Samples):
         readable += (Format.SVM, Format.LDA_C)
+        readable += (Format.NPZ,) if asked.reading.labels is not None else ()
     elif not found.others:
         readable += tuple(BAGS)
     for each in found.by_type.values():

@@ -218,6 +218,8 @@ class JoinedFacts:
     @property
     def numbered(self) -> str:
         """The text that tells how columns are numbered: `tux.arrays.edges.EdgeData.numbered`."""
+        if told := self.each[0].numbering:
+            return told
         if (table := self._table) is not None:
             return table.numbering
         return str(self._lines.numbering(self.asked, "svm"))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import CodedColumn
-from tux.base.errors import MustReadWhole
+from tux.base.errors import DataError, MustReadWhole
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
 from tux.io.bags.bags import drop_unused_values
 from tux.io.bags.entries import BagSpec, Entries
@@ -28,6 +28,7 @@ from tux.io.samples.labels import (
     numbers_of,
     plain_number,
 )
+from tux.io.samples.matrix_share import read_matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import parquet_table
 from tux.io.samples.samples import (
@@ -76,7 +77,8 @@ class SampleFacts(NamedTuple):
     numbers as they are. `words`: some are no numbers. `weighs`: some weight is not 0; `weighed`:
     some is not 1. `large`: the first columns with large values, by number or place, with their
     names. `extremes`: of the numbers of columns, by place, and of labels as `LABELS`, the least and
-    the largest: see `tux.io.source.precision.CloseNumbers`.
+    the largest: see `tux.io.source.precision.CloseNumbers`. `numbering`: of the columns of a
+    matrix.
     """
 
     numbered: int
@@ -93,6 +95,7 @@ class SampleFacts(NamedTuple):
     extremes: dict[int, NumberRange]
     lines: LineFacts | None = None
     table: TableFacts | None = None
+    numbering: str = ""
 
 
 @dataclass
@@ -141,6 +144,7 @@ class _Read(NamedTuple):
     close: dict[int, CloseNumbers]
     lines: LineFacts | None = None
     table: TableFacts | None = None
+    numbering: str = ""
 
 
 class UnlabelledShare(NamedTuple):
@@ -190,6 +194,8 @@ def read_sample_share(
     form, asked = plan_reading(whole, ends, fields, format, how, share)
     if form == "svm":
         found = _read_lines(asked, how, whole, tell)
+    elif form == "npz":
+        found = _read_matrix(asked, how, whole)
     else:
         read = parquet_table if format is Format.PARQUET else text_table
         found = _of_table(asked, how, read(asked, how, whole, tell))
@@ -232,6 +238,18 @@ def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | Non
 
     rows = SampleRows(entries, where, weight=entries.weights)
     return _Read(rows, numbered, labels, {LABELS: close}, lines=lines)
+
+
+def _read_matrix(asked: BagSpec, how: SampleOptions, whole: str) -> _Read:
+    """Read a share of a matrix, whose labels stand in another file."""
+    if how.label_file is None:
+        raise read_whole(asked, "there are no labels")
+    try:
+        rows = read_matrix_rows(asked, whole, how.label_file.size)
+    except DataError as error:
+        raise read_whole(asked, error.what) from None
+    numbered = len(rows.entries.rows) + asked.bad.count
+    return _Read(rows, numbered, None, {}, LineFacts(), numbering=str(rows.entries.numbering))
 
 
 def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
@@ -353,6 +371,7 @@ def _make_share(
         {key: each.extremes for key, each in read.close.items() if each.extremes},
         read.lines,
         read.table,
+        read.numbering,
     )
     known = labels.values[~labels.lacking]
     return SampleShare(asked, how, left, known, weight, read.close, facts, rows.where)
