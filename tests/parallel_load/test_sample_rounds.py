@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tux.io.formats.detect import Format
+from tux.io.samples.label_files import examine_labels
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.shares import read_sample_share
 from tux.io.source.input_shares import cut_into_shares
@@ -14,7 +15,7 @@ from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import loader, rounds_of
 from tux.parallel_load.algorithm.plan import GroupColumns, LoadingPlan
 from tux.parallel_load.algorithm.rounds import run_together
-from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, exchange_samples
+from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, SamplesAsked, exchange_samples
 
 ENDS = ("sample", "feature")
 F4 = np.dtype("f4")
@@ -63,6 +64,15 @@ def test_the_number_of_rounds_is_known_before(shares, grouped):
 
     run_together([*map(steps, range(3), shares)], lambda at, inbox: taken.append(at))
     assert taken.count(0) == taken.count(2) == rounds_of(whole, 0)
+
+
+def test_machines_with_other_labels_differ(tmp_path):
+    told = []
+    for text in ("a\nb\n", "b\nb\n", "a\nb\na\n"):
+        (tmp_path / "y.txt").write_text(text)
+        told.append(SamplesAsked(label_file=examine_labels(tmp_path / "y.txt")).traits())
+    assert len({each["--labels"] for each in told}) == 3
+    assert SamplesAsked().traits()["--labels"] == "None"
 
 
 @pytest.mark.parametrize("change", [{"rows": 99}, {"numbered": -1}, {"labels": [["a"]]}])
