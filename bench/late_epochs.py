@@ -55,6 +55,7 @@ class LateALS(ALS):
     """ALS on such workers."""
 
     length: float = param(0.0, "seconds that a worker is late", low=0, dtype="f8")
+    steps: int = param(0, "exact solutions: conjugate gradients wait for all workers", low=0)
 
     def stages(self, cluster: Cluster) -> list[Any]:
         """Return the stages of ALS, with a wait."""

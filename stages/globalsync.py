@@ -255,7 +255,7 @@ class ContextSync(Fold[Totals]):
     ) -> None:
         self._partition, self._f, self._aggregate, self._at_home = partition, f, aggregate, at_home
         self._takes = takes
-        self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
+        self.has_function, self.aggregated = f is not None, over
         # by clock: the server aggregates while the worker may be in a later repetition, and on the
         # special worker it computes the metrics of an epoch
         self._passes: dict[int, int] = {}

@@ -107,10 +107,12 @@ class ALS(Program):
 
     def stages(self, cluster):
         of = conjugate if self.steps else normal
-        users = Barrier(), *gram_of(self, "item"), Exchange(of.solve_user)
-        alone = Exchange(of.solve_item, over="item", cut=False)
+        users = *gram_of(self, "item"), Exchange(of.solve_user)
+        items = *gram_of(self, "user"), Exchange(of.solve_item, over="item", cut=False)
         others = of.cut_item_stages() if cluster.workers > 1 else []
-        return [*users, Barrier(), *gram_of(self, "user"), alone, *others]
+        # Steps of conjugate gradients need the latest products; exact solutions take older factors.
+        wait = [Barrier()] if self.steps else []
+        return [*wait, *users, *wait, *items, *others]
 
     def evaluate(self, cluster):
         return quality_stages(self, held_out=cluster.has_test)

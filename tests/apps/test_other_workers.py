@@ -10,7 +10,7 @@ from support.machines.interrupted import run as trained
 from support.machines.lda_team import Sampling, draw_documents
 from support.machines.warplda_team import WarpTeam
 from support.oracles.blockpg_oracle import draw_samples as samples
-from support.programs.redistributing import knowledge
+from support.programs.redistributing import knowledge, whole_state
 from support.programs.shown import write_shown_program
 
 from tux.apps.blockpg import start
@@ -57,7 +57,7 @@ def test_topics_are_counted_exactly_on_other_workers(kind, program, k, n):
     made = Redistribution(program, 0, cuts[0], states, cuts[1])
     for worker in after.workers:
         with without_topic(worker):
-            put_back(worker, made.state(worker.rank).arrays)
+            put_back(worker, whole_state(made, worker.rank).arrays)
     after.check()
     assert np.array_equal(after.gather("word", "n"), before.gather("word", "n"))
     after.epoch()
@@ -160,7 +160,7 @@ class MovedStates:
         made = Redistribution(
             self.job.program, self.job.seed, cuts[0].shares, states, cuts[1].shares
         )
-        return [made.state(rank) for rank in range(n)]
+        return [whole_state(made, rank) for rank in range(n)]
 
     def workers(self, states):
         """Return workers that have these states."""

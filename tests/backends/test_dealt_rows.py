@@ -204,15 +204,19 @@ def trains_shares(program, columns, said, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("kind", "given", "columns"),
-    [(Linear, {"loss": "logistic"}, SAMPLES), (LDA, {"topics": 3}, WORDS)],
+    ("kind", "given", "columns", "more"),
+    [
+        (Linear, {"loss": "logistic"}, SAMPLES, {}),
+        (Linear, {"hash": 6}, SAMPLES, {"cross": [("town", "size")], "min_count": 50}),
+        (LDA, {"topics": 3}, WORDS, {}),
+    ],
 )
-def test_samples_and_words_in_shares_train_as_those_of_one_file(kind, given, columns):
+def test_samples_and_words_in_shares_train_as_those_of_one_file(kind, given, columns, more):
     said = []
-    assert trains_shares(kind(**given), columns, said, epochs=3, out="out") == 0, said
+    assert trains_shares(kind(**given), columns, said, epochs=3, out="out", **more) == 0, said
     write_tables("all.parquet", [pa.table(columns)])
     serial_reason.SMALL = 1 << 20
-    chosen = RunOptions(jit=False, threads=1, epochs=3, workers=2, out="whole")
+    chosen = RunOptions(jit=False, threads=1, epochs=3, workers=2, out="whole", **more)
     session.run(kind(**given), "all.parquet", options=chosen)
     dealt, whole = (model(out) for out in ("out", "whole"))
     for each in (dealt, whole):

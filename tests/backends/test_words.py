@@ -27,6 +27,7 @@ CASES = [
     (MF(), {"vertices": {"user": "/a b/users.csv", "item": "/items=1.csv"}}),
     (LDA(), {"form": "docword", "vocab": "/v.txt", "stop": "/s.txt"}),
     (BlockPG(), {"label": "-y", "weight": "w", "labels": "/l.npy", "form": "table"}),
+    (BlockPG(), {"cross": (("a", "b c"), ("d:e", "-f", 'say "x"'))}),
 ]
 
 

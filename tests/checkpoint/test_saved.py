@@ -8,7 +8,7 @@ from support.messages import message
 
 from tux.base.errors import DataError, Refused
 from tux.checkpoint import shard
-from tux.checkpoint.saved import SavedState, epoch_in, load, save
+from tux.checkpoint.saved import SavedState, epoch_in, load, open_state, save
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.graph import store
 
@@ -32,7 +32,8 @@ def test_a_run_goes_on_from_files(make, tmp_path):
     assert run(make, k=2, slack=1, seed=2, states=read)[0] == expected
 
 
-def test_a_state_of_another_part_or_version_is_refused(tmp_path):
+@pytest.mark.parametrize("load", [load, open_state])
+def test_a_state_of_another_part_or_version_is_refused(load, tmp_path):
     _, _, keeper = run(ExactMeetings, k=2, slack=0, seed=1, every=CheckpointInterval(epochs=EPOCHS))
     path, (_, (state, _)) = tmp_path / "file", keeper.kept[0]
     saved = SavedState(str(path), save(path, state, "one"))
@@ -40,9 +41,19 @@ def test_a_state_of_another_part_or_version_is_refused(tmp_path):
         load(saved, "other")
     with pytest.raises(DataError, match="is damaged"):
         load(msgspec.structs.replace(saved, digest=shard.Digest(saved.digest.size, "0")), "one")
+    flip_last_byte(path)
+    with pytest.raises(DataError, match=message("of-a-checkpoint-is-damaged")):
+        load(saved, "one")
     later = SavedState(str(path), shard.write(path, {"state": {"epochs": 3}, "part": "one"}, {}))
     with pytest.raises(Refused, match=message("the-checkpoint-is-not-of-2")):
         load(later, "one")
+
+
+def flip_last_byte(path):
+    """Damage the last array of a file, or its padding."""
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
 
 
 def test_the_digest_of_a_part_is_that_of_its_arrays(tmp_path):

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from support.examples import examples
 from support.messages import message
 
+from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import DataError, DiskError, ProgramError
 from tux.checkpoint import shard
 from tux.checkpoint.shard import ALIGNED, MAGIC, Digest, hash_bytes, read, write
@@ -277,3 +278,25 @@ def test_one_name_for_two_arrays_is_refused(tmp_path):
     (tmp_path / "w").write_bytes(opening + bytes(128))
     with pytest.raises(DataError):
         read(tmp_path / "w", Digest(len(opening) + 128, hash_bytes(opening)))
+
+
+def test_ranges_of_rows_are_read_alone(tmp_path):
+    arrays = {"a": np.arange(12.0).reshape(4, 3), "b": np.arange(5, dtype="i2")}
+    file = tmp_path / "a.shard"
+    held = read(file, write(file, {}, arrays))
+    for name, array in arrays.items():
+        rows = held.rows(name)
+        assert (rows.shape, rows.dtype) == (array.shape, array.dtype)
+        for part in (slice(None), slice(1, 3), slice(4, 4)):
+            assert np.array_equal(rows[part], array[part]) and rows[part].shape == array[part].shape
+    os.truncate(file, file.stat().st_size - ALIGNED)
+    with pytest.raises(DataError, match="shorter"):
+        held.rows("b")[:]
+
+
+def test_an_array_in_pieces_is_written_as_the_whole_is(tmp_path):
+    array = np.arange(21, dtype="i4").reshape(7, 3)
+    pieces = ArrayPieces(array.dtype, 7, iter([array[:2], array[2:2], array[2:]]), (3,))
+    whole = write(tmp_path / "whole", {}, {"a": array, "b": array[0]})
+    assert write(tmp_path / "pieces", {}, {"a": pieces, "b": array[0]}) == whole
+    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()

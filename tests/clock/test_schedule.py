@@ -34,7 +34,6 @@ class Remote(Fold):
         *,
         table="tau",
         has_function=True,
-        reads_masters=False,
         sees_context=False,
         aggregated="",
     ):
@@ -44,11 +43,7 @@ class Remote(Fold):
             table != "tau",
             has_function,
         )
-        self.reads_masters, self.sees_context, self.aggregated = (
-            reads_masters,
-            sees_context,
-            aggregated,
-        )
+        self.sees_context, self.aggregated = sees_context, aggregated
 
     def send(self, clock, block):
         return 0
@@ -85,7 +80,7 @@ STEPS = {
     "B": lambda: Remote("B", table="v", has_function=False),
     "C": lambda: Remote("C", table="v", sees_context=True),
     "G": lambda: Remote("G"),
-    "H": lambda: Remote("H", reads_masters=True, aggregated="v"),
+    "H": lambda: Remote("H", aggregated="v"),
     "g": lambda: LetterStep("g"),
 }
 
@@ -132,7 +127,7 @@ def segments_text(segments_of_clock):
         ("EBGE", "E:BG | E:"),
         ("EBBG", "E:BBG"),
         ("EBAG", "E:BAG"),
-        ("EBHE", "E:B | :H | E:"),  # what is aggregated must be folded
+        ("EBHE", "E:BH | E:"),  # servers aggregate when these are folded
         ("EBGB", "E:BG | :B"),
         ("EBg", "E:B | g:"),
     ],

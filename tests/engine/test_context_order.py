@@ -48,3 +48,33 @@ def test_a_context_that_waits_for_applies_is_folded_before_later_ones(slack):
         for records in team.records:
             assert [r["shown"] for r in records] == orders
             assert [r["pages"] for r in records] == [6] * 8
+
+
+def add_met(page, tau):
+    tau.meetings += page.met
+
+
+def show(tau):
+    tau.all_met = tau.meetings
+
+
+class Aggregating(Program):
+    """A GlobalSync that aggregates what the Apply next to it folds."""
+
+    page = Vertex(met=shared("i8"))
+    link = Edge("page", "page")
+    tau = Context(meetings=total("i8"), all_met=metric())
+
+    def stages(self):
+        return [Exchange(meet), Apply("page"), GlobalSync(show, aggregate=add_met, over="page")]
+
+
+@pytest.mark.parametrize("slack", [0, 1, 4, "inf"])
+def test_an_aggregate_sees_the_changes_of_its_clock_and_no_later_ones(slack):
+    stalest = set()
+    for seed in range(20):
+        team = Team(Aggregating(), LINKS, k=3, slack=slack, delivery=seed).train(8)
+        for records in team.records:
+            assert [r["all_met"] for r in records] == [7 * e for e in range(1, 9)]
+            stalest.add(max(r["max_staleness"] for r in records))
+    assert max(stalest) == (1 if slack == "inf" else slack)

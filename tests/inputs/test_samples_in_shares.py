@@ -240,6 +240,40 @@ def test_columns_called_by_numbers(here):
     assert found.record.data.numbered == "names from 0"
 
 
+CROSSES = (("town", "code"), ("gap", "town", "size"))
+
+
+@pytest.mark.parametrize("program", [BlockPG(), BlockPG(hash=5)])
+def test_crosses_of_columns(here, program):
+    """Each share has other words, and some rows are bad ones."""
+    (here / "many").mkdir()
+    for at, m in enumerate((1100, 50, 70)):
+        rows = table_rows(m, seed=at)
+        rows["town"][5] = f"Ulm:{at}"
+        rows["y"][7] = "" if at else "no"
+        write_table(f"many/{at}.csv", rows)
+    for workers, least in ((2, None), (3, 4), (5, 4)):
+        how = {"cross": CROSSES, "min_count": least, "on_bad_row": "skip"}
+        found = load_both_ways(here, program, "many", RunOptions(workers=workers, **how))
+    assert found.record.sizes["skipped"] == 2
+    assert program.hash or found.record.sizes["vertices"]["feature"] > 20
+
+
+@pytest.mark.parametrize("crosses", [[("town", "stars")], [("town", "y")], [("town", "code")] * 2])
+def test_errors_of_crosses_are_the_same(here, crosses):
+    write_table("a.csv", table_rows())
+    told = faults(here, BlockPG(), RunOptions(workers=3, cross=crosses), "a.csv")
+    assert told[0] == told[1] and "cross" in told[0][1]
+
+
+def test_a_column_and_a_cross_that_give_the_same_feature(here):
+    write_table(
+        "a.csv", table_rows() | {"town:a=b": ["1:x"] * 60, "a": ["x"] * 60, "town": ["b=1"] * 60}
+    )
+    told = faults(here, BlockPG(), RunOptions(workers=3, cross=[("town", "a")]), "a.csv")
+    assert told[0] == told[1] and "'town:a=b' and 'town:a' both give" in told[0][1]
+
+
 def test_parquet(here):
     (here / "many").mkdir()
     for at, m in enumerate((40, 7, 25)):
@@ -249,9 +283,11 @@ def test_parquet(here):
         columns["kind"] = pa.array(text["town"]).dictionary_encode()
         columns["gap"] = [float(value) if value.isdigit() else None for value in text["gap"]]
         columns["y"] = [value == "yes" for value in text["y"]]
+        columns["y2"] = [None if row % 5 else value for row, value in enumerate(columns["y"])]
         pq.write_table(pa.table(columns), f"many/{at}.parquet", row_group_size=6)
-    for workers in (2, 5):
-        found = load_both_ways(here, GBDT(), "many", RunOptions(workers=workers))
+    for workers, cross in ((2, None), (5, None), (3, (("id", "kind"), ("y2", "town", "gap")))):
+        options = RunOptions(workers=workers, cross=cross)
+        found = load_both_ways(here, GBDT(), "many", options)
     assert (found.parameters["negative"], found.parameters["positive"]) == ("false", "true")
 
 

@@ -133,7 +133,7 @@ def test_documents_in_shares(reading, format):
     ("run", "why"),
     [
         (make_question(workers=1), "there is one worker"),
-        (make_question(recut=True), "a checkpoint becomes one of other workers by all edges"),
+        (make_question(recut="all edges are needed"), "all edges are needed"),
         (
             make_question(Documents, reading=RunOptions(form="text"), dealt=True),
             "documents are read whole",

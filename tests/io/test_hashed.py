@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from support.programs.sampled import entries, fails, writer
 
 from tux.inputs.memory import frame_of
+from tux.io.bags.entries import sum_entries
 from tux.io.bags.hashed import hash_numbers, hash_words
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import read_samples
@@ -49,6 +50,15 @@ def test_the_hash_of_numbers_and_words(bits):
         ]
 
 
+def test_words_together_are_hashed_as_one_word():
+    words, codes = ["york", "7", "", "ö"], np.array([[0, 3, 2], [1, 1, 0], [2, 0, 3]])
+    found = hash_words(words, 20, "a:b=", codes)
+    texts = [":".join(words[code] for code in row) for row in codes.T.tolist()]
+    assert [*map(np.ndarray.tolist, found)] == [
+        *map(np.ndarray.tolist, hash_words(texts, 20, "a:b="))
+    ]
+
+
 def test_it_never_changes():
     """Models keep these numbers."""
     assert [each.tolist() for each in hash_numbers(np.array([1, 2]), 20)] == [
@@ -56,6 +66,22 @@ def test_it_never_changes():
         [1, 1],
     ]
     assert [each.tolist() for each in hash_words(["york"], 20, "city=")] == [[602521], [1]]
+
+
+@pytest.mark.parametrize("most", [3, 2**40, 2**64 - 1])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_entries_are_added_up_in_their_order(most, ordered):
+    draw = np.random.default_rng(most % 97)
+    row = draw.integers(0, 40, 200).astype(np.int32)
+    row = np.sort(row) if ordered else row
+    column = draw.choice(np.array([0, 1, 2, most], np.uint64), 200)
+    value = draw.random(200)
+    want = {}
+    for *at, each in zip(row.tolist(), column.tolist(), value.tolist(), strict=True):
+        want[tuple(at)] = want.get(tuple(at), 0.0) + each
+    *at, found = map(np.ndarray.tolist, sum_entries(row, column, value))
+    assert [*zip(*at, strict=True)] == sorted(want)
+    assert found == pytest.approx([want[key] for key in sorted(want)], rel=1e-12)
 
 
 def test_features_of_one_sample_with_one_hash_are_added_up(file):

@@ -40,6 +40,11 @@ from tux.options.options import OPTIONS, Reading, RunOptions
         ("columns", [["a", "b"], 3], "a str"),
         ("label", [3], "a str"),
         ("weight", [3], "a str"),
+        (
+            "cross",
+            ["a:b", [], ["a"], [("a", "a")], [("a", "")], ['"a:b'], [["a", 3]]],
+            'a list of crosses, each of two different columns or more, as in [("town", "size")]',
+        ),
         ("partitioner", [3], "a str"),
         ("out", [3, b"out"], "a path: a str or an os.PathLike"),
         ("vocab", [3], "a path: a str or an os.PathLike"),
@@ -120,6 +125,7 @@ def test_a_record_makes_the_same_options():
         epochs=2,
         slack=1,
         judge_repeats=3,
+        cross=["a:b", ("c", "d:e", "f")],
     )
     record = options.plan_for(MF()).record()
     assert record["labels"] == "s3://bucket/labels.txt"
@@ -131,6 +137,7 @@ def test_a_record_makes_the_same_options():
     assert record["vocab"] == os.path.abspath("words.txt") and record["stop"] == "-"
     assert "form" not in record and record["columns"] == "1,2" and record["on_bad_row"] == "stop"
     assert record["judge_repeats"] == 3
+    assert record["cross"] == (("a", "b"), ("c", "d:e", "f"))
     assert RunOptions(**record).plan_for(MF()).record() == record
 
 

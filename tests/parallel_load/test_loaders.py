@@ -3,6 +3,7 @@ lost, and Ctrl-C.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,12 +160,20 @@ def test_a_run_goes_on_however_its_data_are_loaded(here, monkeypatch):
 
 
 @pytest.mark.long
-def test_on_other_workers_a_run_loads_whole(here):
-    train("two", epochs=1, checkpoint_every="1")
+@pytest.mark.parametrize("workers", [3, 1])
+def test_a_run_goes_on_on_other_workers_however_its_data_are_loaded(here, monkeypatch, workers):
+    out, other = f"shares-to-{workers}", f"whole-to-{workers}"
+    train(out, epochs=1, checkpoint_every="1")
+    shutil.copytree(out, other)
     watch = RecordingSilent()
-    resume("two", epochs=2, workers=3, watch=watch)
-    assert not any(name.startswith("load: ") for name in watch.phases)
-    assert [each["epoch"] for each in read_metrics("two")] == [1, 2]
+    resume(out, epochs=2, workers=workers, watch=watch)
+    loaded = [name for name in watch.phases if name.endswith("processes read")]
+    assert loaded == (["load: 3 processes read"] * 2 if workers > 1 else [])
+    monkeypatch.setattr(serial_reason, "SMALL", 1 << 30)
+    resume(other, epochs=2, workers=workers)
+    assert model(out) == model(other)
+    assert drop_times(read_metrics(out)) == drop_times(read_metrics(other))
+    assert not [*Path(out).glob(".parts*")]
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from tux.io.source.input_files import FilePiece, list_files
 from tux.parallel_load.process import loading_launcher, loading_together
 from tux.parallel_load.process.loader_process import job_folder
 from tux.parallel_load.process.loading_together import traits_of
+from tux.parallel_load.process.sample_rounds import SamplesAsked
 
 SILENT = [sys.executable, "-c", "import time; time.sleep(1000)"]
 
@@ -66,6 +67,11 @@ def test_what_differs_is_named(tmp_path):
     cut.edges[""].pieces = [[FilePiece(str(paths[0]), 0, 9)], []]
     told = differences(first, traits_of(cut, list_files(paths[0])))
     assert told.startswith("ends of lines in the input is ") and ";" not in told
+    crossed = [job(paths[0], 2) for _ in range(2)]
+    for each, cross in zip(crossed, ((("a", "b"), ("c", "d:e")), None), strict=True):
+        each.edges[""].samples = SamplesAsked(cross=cross)
+    told = differences(*(traits_of(each, list_files(paths[0])) for each in crossed))
+    assert told == '--cross is none, and a:b c:"d:e" on machine 0'
     for at in (0, -1):
         text = bytearray(paths[0].read_bytes())
         text[at] = ord("x")

@@ -10,53 +10,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from support.messages import message
+from support.programs.sampled import SUMS
 
 import tux
 from tux.cli.main import main
 from tux.io.bags.numbering import ColumnNumbering
 
-SUMS = '''
-"""The sum of the weights of a sample's features; the weight of a feature is its mean label."""
-from tux import *
-
-
-def learn(sample, feature, entry):
-    feature.n += 1
-    feature.sum += entry.value * sample.label
-
-
-def keep(feature):
-    feature.w = feature.sum / max(feature.n, 1)
-
-
-def judge(feature, entry, tau):
-    tau.told += entry.value * feature.w
-
-
-def told(sample, edges):
-    total = 0.0
-    for edge in edges:
-        total += edge.value * edge.feature.w
-    return total
-
-
-class Sums(Program):
-    input = Samples(%s)
-    %s
-    sample = Vertex(label=data("f4"))
-    feature = Vertex(w=value("f8"), n=delta("i4"), sum=delta("f8"))
-    entry = Edge("sample", "feature", value=data("f4"))
-    tau = Context(test_sum=metric("told", told=total()))
-
-    def stages(self):
-        return [Exchange(learn), Apply("feature", keep)]
-
-    def evaluate(self):
-        return [Exchange(judge, held_out=True)]
-
-    def predict(self):
-        return Score(told, over="sample")
-'''
 X = np.array([[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 3, 0], [1, 0, 0, 1]], float)
 Y = np.array([1.0, -1, 1, 1])
 HERE = {"progress": False, "jit": False, "epochs": 1}

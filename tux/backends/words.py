@@ -13,6 +13,7 @@ from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
 from tux.base.text import flag_of
 from tux.inputs.by_type import held_out_data, name_files, split_by_type
+from tux.io.samples.crossed import join_crossed
 from tux.options.options import OPTIONS, RunOptions
 from tux.options.rules import FILE, SECONDS, SWITCH
 from tux.program.program import Program
@@ -20,7 +21,7 @@ from tux.program.program import Program
 FLAGS = {
     name: option
     for name, option in OPTIONS.items()
-    if option.help and name not in ("out", "vertices")
+    if option.help and name not in ("out", "vertices", "cross")
 }
 """The options whose flag and value say them."""
 
@@ -50,6 +51,7 @@ def words_of(
         words.append(flag if rule is SWITCH else f"{flag}={value}")
     for kind, table in (options.vertices or {}).items():
         words.append(f"--vertices={kind}={_path(table)}")
+    words += [f"--cross={join_crossed(names)}" for names in options.cross or ()]
     return words + _parameters(program.parameters)
 
 

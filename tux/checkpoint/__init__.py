@@ -7,6 +7,7 @@ not stopped.
     spool, segments  lists that stages write to disk, such as walks, as a part of the state
     store         the folder `OUT/checkpoints`; `folder_keeper` makes checkpoints of states there
     redistribute  the states of one cut as those of another number of workers
+    old_states    what the former know of vertices, of which a range is read at a time
 
 Reads from: `graph`. Used by: `engine`, `cluster.checkpoint`, `run_folder`, `runs`.
 """

@@ -1,36 +1,39 @@
 """The states of the workers of one cut as states of the workers of another cut, which may be more
-or fewer. A pure function on arrays.
+or fewer.
 
 What is known of a vertex or an edge is joined over the workers of the old cut, and dealt to those
 of the new cut:
 
-    masters, rows with one copy    by the dense index of the vertex; mirrors start from their master
+    masters, rows with one copy    by the position of the vertex; mirrors start from their master
     deltas, changes of sums        what was not sent yet, of all replicas, goes to the replica on
                                    the worker with the lowest rank
     mirror fields                  to all replicas; those of the old cut must hold the same
-    fields of edges                by the number of the edge in the data
+    fields of edges                by the name of the edge
     context                        from its master; totals that were not taken yet go to worker 0
     counts                         their sums go to worker 0
 
-One field is joined at a time, so memory holds the state of one new worker and the values of one
-field of all vertices.
+Fields of vertices are joined a range of positions at a time (`tux.checkpoint.old_states`), while
+the file of a new worker is written. Of fields of edges, memory holds one of the new worker and of
+one old worker at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from tux.arrays.ragged import Lists, take_lists
+from tux.arrays.pieced import ArrayPieces
+from tux.arrays.ragged import take_lists
 from tux.base.errors import Refused
-from tux.base.random import key
 from tux.base.text import plural
 from tux.checkpoint.model_copy import fields_to_copy
-from tux.checkpoint.snapshot import Counts, State, StateHead, other_program
-from tux.graph.share import Share
+from tux.checkpoint.old_states import OldState, OldStates, find_range, list_bounds
+from tux.checkpoint.snapshot import Counts, StateHead, other_program
+from tux.graph.links import among
+from tux.graph.share import EdgeNames, Share, copy_range
 from tux.program.base_program import along
 from tux.program.fields import Field
 from tux.program.merging import combine_values
@@ -41,8 +44,11 @@ AGREED = ("epoch", "turns", "over", "clock", "all_clocks", "best", "best_epoch",
 """Numbers of a state that all workers have in common."""
 
 
-Piece = tuple[np.ndarray, np.ndarray]
-"""Dense indices or numbers (n,), and the values (n, *shape) there."""
+class NewState(NamedTuple):
+    """A state that is made as it is written: its numbers, and its arrays by name."""
+
+    head: StateHead
+    arrays: dict[str, np.ndarray | ArrayPieces]
 
 
 class Redistribution:
@@ -58,29 +64,32 @@ class Redistribution:
         program: Program,
         seed: int,
         before: Sequence[Share],
-        states: Sequence[State],
+        states: Sequence[OldState],
         after: Sequence[Share],
     ) -> None:
-        self._program, self._seed = program, seed
+        self._program = program
         self._before, self._states, self._after = before, states, after
         self._fields = {
             name: _state_fields(vertex.fields, program) for name, vertex in program.vertices.items()
         }
         self._context = _state_fields(program.context.fields, program)
+        self._old = OldStates(seed, before, states, self._fields)
         self._check_heads()
         self._check_fields()
 
-    def state(self, rank: int) -> State:
-        """Make the state of a worker of the new cut."""
-        arrays = self._context_of(rank)
+    def state(self, rank: int) -> NewState:
+        """Make the state of a worker of the new cut. Its arrays are made when they are gone
+        through, which they can be once.
+        """
+        arrays: dict[str, np.ndarray | ArrayPieces] = {**self._context_of(rank)}
         for name, fields in self._fields.items():
             for f, declared in fields.items():
                 arrays |= self._of_type(name, f, declared, rank)
-        for prefix in self._after[rank].numbers:
+        for prefix in self._after[rank].edges:
             for f, declared in self._edge_fields(prefix).items():
                 at = f"{prefix}/{f}"
-                arrays[at] = self._by_number(at, prefix, declared, rank)
-        return State(self._head(rank), arrays | self._best(rank))
+                arrays[at] = self._of_edges(at, prefix, declared, rank)
+        return NewState(self._head(rank), arrays | self._best(rank))
 
     # ---- states that are refused
 
@@ -110,7 +119,7 @@ class Redistribution:
                 elif (
                     declared.kind == "shared"
                     and declared.combine != "sum"
-                    and any(change.any() for _, change in self._changes(name, f))
+                    and self._old.changers(name, f)
                 ):
                     raise self._refusal(
                         f"changes of {name}.{f} were not sent yet, and it is combined by "
@@ -118,13 +127,15 @@ class Redistribution:
                     )
 
     def _check_mirror(self, name: str, f: str) -> None:
-        joined = self._master_values(name, f)
-        for ids, values in self._trained_rows(name, f):
-            if not _are_equal(joined[ids], values):
-                raise self._refusal(
-                    f"{name}.{f} is a mirror field, and replicas of one {name} hold different "
-                    "values of it"
-                )
+        for lo, hi in self._old.ranges(name, f):
+            joined = self._old.values(name, f, lo, hi)
+            for run in self._old.trained_rows(name, f):
+                at, values = run.within(lo, hi)
+                if not _are_equal(joined[at], values):
+                    raise self._refusal(
+                        f"{name}.{f} is a mirror field, and replicas of one {name} hold different "
+                        "values of it"
+                    )
 
     def _refusal(self, why: str) -> Refused:
         """Make the error of a state that another number of workers cannot have."""
@@ -135,182 +146,139 @@ class Redistribution:
 
     # ---- vertices
 
-    def _of_type(self, name: str, f: str, declared: Field, rank: int) -> dict[str, np.ndarray]:
+    def _of_type(self, name: str, f: str, declared: Field, rank: int) -> dict[str, ArrayPieces]:
         """Make a field of a vertex type on a new worker: in its rows, bases and masters."""
         share, at = self._after[rank].types[name], f"{name}/{f}"
         if declared.is_ragged:
-            return {f"rows/{at}": self._lists(f"rows/{at}", name, rank)}
-        first = self._holder[name][share.rows] == rank  # of all replicas
-        first[share.n_train :] = False
-        if declared.kind == "delta":
-            unsent = self._deltas(name, f, declared)
-            rows = unsent[share.rows]
-            rows[~first] = declared.identity
-            out = {f"rows/{at}": rows}
-            if share.masters is not None:
-                out[f"masters/{at}"] = masters = unsent[share.masters]
-                masters[self._holder[name][share.masters] >= 0] = declared.identity
-            return out
-        known = self._master_values(name, f)
-        rows = known[share.rows]
-        out = {f"rows/{at}": rows}
+            return {f"rows/{at}": self._lists(f"rows/{at}", name, f, rank)}
+        out = {f"rows/{at}": self._of_rows(name, f, rank)}
         if share.masters is not None:
-            out[f"masters/{at}"] = known[share.masters]
+            masters = self._masters(name, f, rank)
+            out[f"masters/{at}"] = _pieces(declared, len(share.masters), masters)
             if declared.kind == "shared" and not self._program.vertices[name].remote:
-                out[f"base/{at}"] = rows.copy()
-        unsent_changes = self._unsent_changes(name, f)
-        if unsent_changes is not None:
-            rows[first] += unsent_changes[share.rows[first]]
+                out[f"base/{at}"] = self._of_rows(name, f, rank, unsent=False)
         return out
 
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
-        """The number of vertices of each type in the shares of all workers, old and new."""
-        shares = [share.types for share in (*self._before, *self._after)]
-        held = lambda of: (of.rows, of.masters if of.masters is not None else of.rows)  # noqa: E731
-        return {
-            name: 1 + max(int(ids.max(initial=-1)) for share in shares for ids in held(share[name]))
-            for name in self._fields
-        }
+    def _of_rows(self, name: str, f: str, rank: int, *, unsent: bool = True) -> ArrayPieces:
+        """Make a field in the rows of a new worker, with what is `unsent` or without."""
+        of, declared = self._after[rank].types[name], self._fields[name][f]
+        pieces = self._trained_rows(name, f, rank, unsent=unsent)
+        others = self._held_out_rows(name, f, rank)
+        both = (piece for each in (pieces, others) for piece in each)
+        return _pieces(declared, len(of.rows), both)
 
-    @cached_property
-    def _holder(self) -> dict[str, np.ndarray]:
-        """By type, for each vertex, the first new worker that has a trained row of it, or -1."""
-        out = {name: np.full(size, -1, np.int16) for name, size in self._sizes.items()}
-        for rank in reversed(range(len(self._after))):
-            for name, share in self._after[rank].types.items():
-                out[name][share.trained_rows] = rank
-        return out
+    def _trained_rows(self, name: str, f: str, rank: int, *, unsent: bool) -> Iterator[np.ndarray]:
+        of, declared, old = self._after[rank].types[name], self._fields[name][f], self._old
+        for lo, hi in old.ranges(name, f):
+            first, end = find_range(of.rows, lo, hi, 0, of.n_train)
+            if end == first:
+                continue
+            at = copy_range(of.rows, first, end) - lo
+            here = self._counts_before(name, rank, lo, hi)[at] == 0
+            if declared.kind == "delta":
+                rows = old.deltas(name, f, lo, hi)[at]
+                rows[~here] = declared.identity
+            else:
+                rows = old.values(name, f, lo, hi)[at]
+                changes = old.unsent_changes(name, f, lo, hi) if unsent else None
+                if changes is not None:
+                    rows[here] += changes[at[here]]
+            yield rows
 
-    def _master_values(self, name: str, f: str) -> np.ndarray:
-        """Collect the value of each vertex: that of its master, or for a mirror field that of its
-        first replica.
-        """
-        rows, masters = self._pieces(f"rows/{name}/{f}", name), self._masters(name, f)
-        trained = [*self._trained_rows(name, f)][::-1]
-        # later pieces replace earlier ones
-        pieces = (
-            [*masters, *rows, *trained]
-            if self._fields[name][f].kind == "mirror"
-            else [*rows, *trained, *masters]
-        )
-        return self._join_pieces(name, f, pieces)
+    def _held_out_rows(self, name: str, f: str, rank: int) -> Iterator[np.ndarray]:
+        """Yield the rows that are there for held-out edges only."""
+        of, declared = self._after[rank].types[name], self._fields[name][f]
+        if len(of.rows) == of.n_train:
+            return
+        for lo, hi in self._old.ranges(name, f):
+            first, end = find_range(of.rows, lo, hi, of.n_train, len(of.rows))
+            if declared.kind == "delta":
+                yield np.full((end - first, *declared.lengths), declared.identity, declared.dtype)
+            elif end > first:
+                at = copy_range(of.rows, first, end) - lo
+                yield self._old.values(name, f, lo, hi)[at]
 
-    def _join_pieces(self, name: str, f: str, pieces: Iterable[Piece]) -> np.ndarray:
-        """Join pieces to the values of all vertices. Later pieces replace earlier ones; a vertex in
-        none of them gets its initial value.
-        """
-        declared, known = self._fields[name][f], np.zeros(self._sizes[name], np.bool_)
-        out = np.empty((len(known), *declared.lengths), declared.dtype)
-        for ids, values in pieces:
-            out[ids], known[ids] = values, True
-        unknown = np.flatnonzero(~known)
-        if len(unknown):
-            initial = np.empty((len(unknown), *declared.lengths), declared.dtype)
-            declared.init.fill(  # type: ignore[union-attr]
-                initial, key(self._seed, "initial", name, f), unknown
-            )
-            out[unknown] = initial
-        return out
+    def _masters(self, name: str, f: str, rank: int) -> Iterator[np.ndarray]:
+        """Yield a field of the masters of a cut type at a new worker."""
+        masters, declared = self._after[rank].types[name].masters, self._fields[name][f]
+        assert masters is not None
+        for lo, hi in self._old.ranges(name, f):
+            first, end = find_range(masters, lo, hi, 0, len(masters))
+            if end == first:
+                continue
+            at = copy_range(masters, first, end) - lo
+            if declared.kind == "delta":
+                rows = self._old.deltas(name, f, lo, hi)[at]
+                rows[self._counts_before(name, len(self._after), lo, hi)[at] > 0] = (
+                    declared.identity
+                )
+                yield rows
+            else:
+                yield self._old.values(name, f, lo, hi)[at]
 
-    def _pieces(self, at: str, name: str) -> list[Piece]:
-        """List all rows of the old workers, those for held-out edges included."""
-        states = zip(self._before, self._states, strict=True)
-        return [(share.types[name].rows, state.arrays[at]) for share, state in states]
-
-    def _trained_rows(self, name: str, f: str) -> Iterator[Piece]:
-        """Yield the trained rows of each old worker."""
-        for share, (ids, values) in zip(
-            self._before, self._pieces(f"rows/{name}/{f}", name), strict=True
-        ):
-            n_train = share.types[name].n_train
-            yield ids[:n_train], values[:n_train]
-
-    def _masters(self, name: str, f: str) -> Iterator[Piece]:
-        """Yield the masters of a cut type at each old worker."""
-        for share, state in zip(self._before, self._states, strict=True):
-            masters = share.types[name].masters
-            if masters is not None:
-                yield masters, state.arrays[f"masters/{name}/{f}"]
-
-    def _changes(self, name: str, f: str) -> Iterator[Piece]:
-        """Yield the changes of replicas of a cut type that were not sent."""
-        for share, state in zip(self._before, self._states, strict=True):
-            base, trained = state.arrays.get(f"base/{name}/{f}"), share.types[name].trained_rows
-            if base is not None:
-                n = len(trained)
-                yield trained, state.arrays[f"rows/{name}/{f}"][:n] - base[:n]
-
-    def _unsent_changes(self, name: str, f: str) -> np.ndarray | None:
-        """Add up, for each vertex, the changes of its replicas that were not sent; None: there are
-        none.
-        """
-        total = None
-        for ids, change in self._changes(name, f):
-            if change.any():
-                if total is None:
-                    total = np.zeros((self._sizes[name], *change.shape[1:]), change.dtype)
-                total[ids] += change
-        return total
-
-    def _deltas(self, name: str, f: str, declared: Field) -> np.ndarray:
-        """Combine, for each vertex, the deltas that its replicas have gathered and not sent."""
-        shape = (self._sizes[name], *declared.lengths)
-        out = np.full(shape, declared.identity, declared.dtype)
-        for ids, values in (*self._masters(name, f), *self._trained_rows(name, f)):
-            given = (values != declared.identity).any(axis=tuple(range(1, values.ndim)))
-            ids, values = ids[given], values[given]
-            out[ids] = combine_values(declared, out[ids], values)
-        return out
-
-    def _lists(self, at: str, name: str, rank: int) -> np.ndarray:
-        """Make a ragged field in the rows of a new worker."""
-        pieces = []
-        for share, (_, values) in zip(self._before, self._pieces(at, name), strict=True):
+    def _counts_before(self, name: str, rank: int, lo: int, hi: int) -> np.ndarray:
+        """Count, for each vertex of a range, its trained rows on the new workers before `rank`."""
+        counts = np.zeros(hi - lo, np.int16)
+        for share in self._after[:rank]:
             of = share.types[name]
-            assert of.entries is not None
-            pieces.append((of.trained_rows, of.entries[: of.n_train], values))
-        lists = Lists.from_pieces(pieces, self._sizes[name], pieces[0][2].dtype)
+            first, end = find_range(of.rows, lo, hi, 0, of.n_train)
+            counts[copy_range(of.rows, first, end) - lo] += 1
+        return counts
+
+    def _lists(self, at: str, name: str, f: str, rank: int) -> ArrayPieces:
+        """Make a ragged field in the rows of a new worker."""
         of = self._after[rank].types[name]
-        counts = lists.counts[of.rows]
-        counts[of.n_train :] = 0
-        if not np.array_equal(counts, of.entries):  # type: ignore[arg-type]
-            raise other_program(f"{at} has other numbers of edges")
-        return take_lists(lists.values, lists.bounds[of.rows], counts).values
+        assert of.bounds is not None
+        return ArrayPieces(
+            self._fields[name][f].dtype, int(of.bounds[-1]), self._list_pieces(at, name, f, rank)
+        )
+
+    def _list_pieces(self, at: str, name: str, f: str, rank: int) -> Iterator[np.ndarray]:
+        of = self._after[rank].types[name]
+        for lo, hi in self._old.ranges(name, f):
+            first, end = find_range(of.rows, lo, hi, 0, of.n_train)
+            lists, here = self._old.lists(at, name, lo, hi), copy_range(of.rows, first, end) - lo
+            counts = lists.counts[here]
+            if not np.array_equal(counts, np.diff(list_bounds(of, first, end))):
+                raise other_program(f"{at} has other numbers of edges")
+            yield take_lists(lists.values, lists.bounds[here], counts).values
 
     # ---- the model of the best epoch
 
-    def _best(self, rank: int) -> dict[str, np.ndarray]:
+    def _best(self, rank: int) -> dict[str, np.ndarray | ArrayPieces]:
         """Make the copy of the best model at a new worker, if the old workers have one."""
         if not any(name.startswith("best/") for name in self._states[0].arrays):
             return {}
-        out: dict[str, np.ndarray] = {}
+        out: dict[str, np.ndarray | ArrayPieces] = {}
         for _ in fields_to_copy("tau", self._context):
-            out[f"best/{len(out)}"] = self._states[0].arrays[f"best/{len(out)}"]
+            out[f"best/{len(out)}"] = self._states[0].arrays[f"best/{len(out)}"][:]
         for name, fields in self._fields.items():
             for f in fields_to_copy(name, fields):
                 at = f"best/{len(out)}"
-                out[at] = self._best_of(at, name, f, rank)
-        for prefix in self._after[rank].numbers:
+                if fields[f].is_ragged:
+                    out[at] = self._lists(at, name, f, rank)
+                    continue
+                new = self._after[rank].types[name]
+                count = len(new.rows if new.masters is None else new.masters)
+                out[at] = _pieces(fields[f], count, self._best_of(at, name, f, rank))
+        for prefix in self._after[rank].edges:
             for declared in self._edge_fields(prefix).values():
                 if declared.kept and prefix != "held_out":
                     at = f"best/{len(out)}"
-                    out[at] = self._by_number(at, prefix, declared, rank)
+                    out[at] = self._of_edges(at, prefix, declared, rank)
         return out
 
-    def _best_of(self, at: str, name: str, f: str, rank: int) -> np.ndarray:
-        """Make a field of the best model at a new worker: that of its masters."""
-        if self._fields[name][f].is_ragged:
-            return self._lists(at, name, rank)
-        pieces, trained = [], []
-        for share, state in zip(self._before, self._states, strict=True):
-            of, values = share.types[name], state.arrays[at]
-            pieces.append((of.rows if of.masters is None else of.masters, values))
-            if of.masters is None:
-                trained.append((of.trained_rows, values[: of.n_train]))
+    def _best_of(self, at: str, name: str, f: str, rank: int) -> Iterator[np.ndarray]:
+        """Yield a field of the best model at a new worker: that of its masters."""
         new = self._after[rank].types[name]
         ids = new.rows if new.masters is None else new.masters
-        return self._join_pieces(name, f, [*pieces, *trained])[ids]
+        ends = [new.n_train, len(ids)] if new.masters is None else [len(ids)]
+        for begin, last in zip([0, *ends], ends, strict=False):
+            for lo, hi in self._old.ranges(name, f) if last > begin else ():
+                first, end = find_range(ids, lo, hi, begin, last)
+                if end > first:
+                    known = self._old.best(at, name, f, lo, hi)
+                    yield known[copy_range(ids, first, end) - lo]
 
     # ---- edges and context
 
@@ -319,16 +287,21 @@ class Redistribution:
         _, _, name = prefix.partition(".")
         return _state_fields(along(self._program, name).edge.fields, self._program)
 
-    def _by_number(self, at: str, prefix: str, declared: Field, rank: int) -> np.ndarray:
+    def _of_edges(self, at: str, prefix: str, declared: Field, rank: int) -> ArrayPieces:
         """Make the field of a set of edges of a new worker that states have under the name `at`."""
-        numbers = [share.numbers[prefix] for share in self._before]
-        own = self._after[rank].numbers[prefix]
-        count = 1 + max(int(each.max(initial=-1)) for each in (*numbers, own))
-        values = np.empty((count, *declared.lengths), declared.dtype)
-        values[...] = declared.init.a  # type: ignore[union-attr]
-        for number, state in zip(numbers, self._states, strict=True):
-            values[number] = state.arrays[at]
-        return values[own]
+        own = self._after[rank].edges[prefix]
+
+        def whole() -> Iterator[np.ndarray]:
+            out = np.empty((len(own.names), *declared.lengths), declared.dtype)
+            out[...] = declared.init.a  # type: ignore[union-attr]
+            for share, state in zip(self._before, self._states, strict=True):
+                here, there = _match(own, share.edges[prefix])
+                if len(here) != len(there):
+                    raise other_program(f"{at} has other numbers of edges")
+                out[here] = state.arrays[at][:][there]
+            yield out
+
+        return _pieces(declared, len(own.names), whole())
 
     def _context_of(self, rank: int) -> dict[str, np.ndarray]:
         """Make the context at a new worker, at its server, and its master."""
@@ -340,7 +313,7 @@ class Redistribution:
             else:
                 several = len(self._states) > 1
                 at = f"masters/special/{f}" if several else f"rows/tau/{f}"
-                known = rows = self._states[0].arrays[at]
+                known = rows = self._states[0].arrays[at][:]
                 table.arrays[f][...] = known
             if declared.kind == "shared" and rank == 0:
                 rows = known + self._context_changes(f)
@@ -357,20 +330,20 @@ class Redistribution:
         change = np.zeros_like(table.arrays[f])
         for state in self._states if len(self._states) > 1 else ():
             for joined, joint, _ in table.columns(("shared",)):
-                joint[...] = state.arrays[f"base/tau/{joined}"]
-            change += state.arrays[f"rows/tau/{f}"] - table.arrays[f]
+                joint[...] = state.arrays[f"base/tau/{joined}"][:]
+            change += state.arrays[f"rows/tau/{f}"][:] - table.arrays[f]
         return change
 
     def _totals(self, f: str, declared: Field) -> np.ndarray:
         """Combine all that workers and servers have added to a total that was not taken yet."""
         total = np.full((1, *declared.lengths), declared.identity, declared.dtype)
         for state in self._states:
-            for name, array in state.arrays.items():
+            for name in state.arrays:
                 kind, *_, field = name.split("/")
                 if field == f and (
                     kind == "totals" or name in (f"rows/tau/{f}", f"masters/tau/{f}")
                 ):
-                    total = combine_values(declared, total, array)
+                    total = combine_values(declared, total, state.arrays[name][:])
         return total
 
     # ---- numbers
@@ -395,3 +368,18 @@ def _state_fields(fields: Mapping[str, Field], program: Program) -> dict[str, Fi
 def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
     """Return whether values are equal; NaN is equal to NaN."""
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def _pieces(declared: Field, rows: int, pieces: Iterator[np.ndarray]) -> ArrayPieces:
+    """Return an array of a sized field as its pieces."""
+    return ArrayPieces(declared.dtype, rows, pieces, declared.lengths)
+
+
+def _match(own: EdgeNames, others: EdgeNames) -> tuple[np.ndarray, np.ndarray]:
+    """Find the edges that both have: their places with either, in the same order."""
+    names, known = (copy_range(each.names, 0, len(each.names)) for each in (own, others))
+    places = (
+        copy_range(each.places, 0, len(each.places))[among(one, other)]
+        for each, one, other in ((own, names, known), (others, known, names))
+    )
+    return next(places), next(places)

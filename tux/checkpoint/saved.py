@@ -10,6 +10,8 @@ import msgspec
 
 from tux.base.errors import Refused
 from tux.checkpoint import segments, shard
+from tux.checkpoint.old_states import OldState
+from tux.checkpoint.redistribute import NewState
 from tux.checkpoint.segments import ListSegment
 from tux.checkpoint.snapshot import State, StateHead, other_program
 from tux.checkpoint.spool import Spool
@@ -23,7 +25,7 @@ class SavedState(msgspec.Struct, frozen=True):
 
 
 def save(
-    path: str | os.PathLike[str], state: State, part: str, spool: Spool | None = None
+    path: str | os.PathLike[str], state: State | NewState, part: str, spool: Spool | None = None
 ) -> shard.Digest:
     """Write a state; `part` is the digest of the graph's part. The lists of `spool` that the state
     names are on the disk before it. DiskError.
@@ -37,10 +39,23 @@ def load(saved: SavedState, part: str) -> State:
     """Load the state in a file, its arrays mapped. DataError if it is damaged; Refused if it is of
     another part.
     """
+    held = _read(saved, part)
+    return State(_head(held), dict(held))
+
+
+def open_state(saved: SavedState, part: str) -> OldState:
+    """Check the state in a file, to read ranges of its arrays. Raises the errors of `load`."""
+    held = _read(saved, part)
+    held.check()
+    return OldState(_head(held), {name: held.rows(name) for name in held})
+
+
+def _read(saved: SavedState, part: str) -> shard.Shard:
+    """Read the head of a file. DataError if it is damaged; Refused if it is of another part."""
     held = shard.read(saved.path, saved.digest)
     if held.head.get("part") != part:
         raise other_program("its edges are cut in another way")
-    return State(_head(held), dict(held))
+    return held
 
 
 def epoch_in(saved: SavedState) -> int:

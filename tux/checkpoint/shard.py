@@ -19,11 +19,12 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from tux.arrays.pieced import ArrayPieces
 from tux.base.disk import replacing
 from tux.base.errors import DataError, DiskError, ProgramError, TuxError
 
@@ -39,7 +40,7 @@ records or complex numbers, nor long double, whose bytes mean something else on 
 NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-State = Mapping[str, np.ndarray]
+State = Mapping[str, np.ndarray | ArrayPieces]
 
 
 class Digest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -67,6 +68,30 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
     head: dict[str, Any]
     arrays: list[Entry]
+
+
+class StoredRows(NamedTuple):
+    """An array (n, ...) of a file, from the byte `place` on."""
+
+    path: Path
+    place: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def __getitem__(self, rows: slice) -> np.ndarray:  # type: ignore[override]
+        """Read a range of rows. DataError if the file is shorter now; DiskError if it cannot be
+        read.
+        """
+        first, end, _ = rows.indices(self.shape[0])
+        row = math.prod(self.shape[1:])
+        count, place = max(end - first, 0) * row, self.place + first * row * self.dtype.itemsize
+        try:
+            found = np.fromfile(self.path, self.dtype, count, offset=place)
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        if len(found) < count:
+            raise checkpoint_damage(self.path, "it is shorter now")
+        return found.reshape(-1 if row else max(end - first, 0), *self.shape[1:])
 
 
 class Shard(Mapping[str, np.ndarray]):
@@ -107,6 +132,14 @@ class Shard(Mapping[str, np.ndarray]):
         array.flags.writeable = False
         return array
 
+    def rows(self, name: str) -> StoredRows:
+        """Return an array of which ranges are read when they are asked for, and which is not
+        checked then.
+        """
+        entry = self._entries[name]
+        place = self._start + entry.offset
+        return StoredRows(self.path, place, entry.shape, np.dtype(entry.dtype))
+
     def check(self) -> None:
         """Read all arrays, a piece at a time. DataError if one is damaged; DiskError if one cannot
         be read.
@@ -131,20 +164,13 @@ class Shard(Mapping[str, np.ndarray]):
 
 
 def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) -> Digest:
-    """Write the file, whole, and wait until it is on the disk. No array is copied whole.
+    """Write the file, whole, and wait until it is on the disk. No array is copied whole, and none
+    that comes in pieces is in memory as a whole.
 
     `head`: values that JSON can hold. `arrays`: booleans and real numbers, of any shape and
     strides. ProgramError for others; DiskError if the disk does not take the file.
     """
-    entries, end = [], 0
-    for name, array in arrays.items():
-        if not KEPT.fullmatch(array.dtype.str):
-            raise ProgramError(
-                f"{name} is an array of {array.dtype}, which a checkpoint cannot hold",
-                do="keep booleans, whole numbers, or floats of at most 64 bits",
-            )
-        entries.append(Entry(name, array.dtype.str, array.shape, end, array.nbytes, "0" * 8))
-        end += _padded_size(array.nbytes)
+    entries = _describe_arrays(arrays)
     plan = Head(dict(head), entries)
     start = len(_opening(plan))
     with replacing(path) as part, open(part, "wb") as file:
@@ -158,7 +184,27 @@ def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) 
         opening = _opening(plan)
         file.seek(0)
         file.write(opening)
-    return Digest(start + end, hash_bytes(opening))
+    size = start + sum(_padded_size(entry.size) for entry in entries)
+    return Digest(size, hash_bytes(opening))
+
+
+def _describe_arrays(arrays: State) -> list[Entry]:
+    """Describe arrays that lie one after the other. ProgramError for one that cannot be kept."""
+    entries, end = [], 0
+    for name, array in arrays.items():
+        if not KEPT.fullmatch(array.dtype.str):
+            raise ProgramError(
+                f"{name} is an array of {array.dtype}, which a checkpoint cannot hold",
+                do="keep booleans, whole numbers, or floats of at most 64 bits",
+            )
+        size = _bytes_of(array)
+        entries.append(Entry(name, array.dtype.str, array.shape, end, size, "0" * 8))
+        end += _padded_size(size)
+    return entries
+
+
+def _bytes_of(array: np.ndarray | ArrayPieces) -> int:
+    return math.prod(array.shape) * array.dtype.itemsize
 
 
 def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
@@ -273,9 +319,12 @@ def _survives(value: Any, kind: type) -> bool:
         return False
 
 
-def _pieces(array: np.ndarray) -> Iterator[memoryview]:
+def _pieces(array: np.ndarray | ArrayPieces) -> Iterator[memoryview]:
     """Yield the bytes of an array in C order, then its padding."""
-    if array.size:
+    if isinstance(array, ArrayPieces):
+        given = (np.ascontiguousarray(piece, array.dtype) for piece in array.pieces if piece.size)
+        yield from (piece.reshape(-1).view(np.uint8).data for piece in given)
+    elif array.size:
         for piece in np.nditer(  # type: ignore[call-overload]
             array,
             ["external_loop", "buffered"],
@@ -284,7 +333,8 @@ def _pieces(array: np.ndarray) -> Iterator[memoryview]:
             buffersize=PIECE // array.itemsize,
         ):
             yield piece.view(np.uint8).data
-    yield memoryview(bytes(_padded_size(array.nbytes) - array.nbytes))
+    size = _bytes_of(array)
+    yield memoryview(bytes(_padded_size(size) - size))
 
 
 def _read_pieces(number: int, start: int, size: int) -> Iterator[memoryview]:

@@ -12,9 +12,9 @@ run, so that each worker runs its stages, and each master folds what they send, 
 program.
 
 Applies in a row end one segment together, those that run here first: they concern different types,
-so their order does not matter. A GlobalSync goes with the Applies before it, unless it aggregates
-what they have folded; each server adds its share when it has folded those that see the context,
-clock by clock: a context that waits for none of them does not overtake one that does.
+so their order does not matter. A GlobalSync goes with the Applies before it; each server adds its
+share when it has folded those that see the context and those of the type that it aggregates, clock
+by clock: a context that waits for none of them does not overtake one that does.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
 second segments, or from Applies at the masters), where an Apply of the blocks may read what it
@@ -57,16 +57,20 @@ class Segment:
             return False
         if not all(sync.is_apply for sync in self.syncs):
             return True
-        goes_along = isinstance(step, Sync) and not step.reads_masters
-        return not (step.is_apply or goes_along)
+        return not (step.is_apply or isinstance(step, Fold))
 
     def first_folded(self) -> set[int]:
         """Return the Applies that masters fold before the context goes on from there, if it is sent
-        too: those whose functions may add to it, or read what its GlobalSync will set.
+        too: those whose functions may add to it, or read what its GlobalSync will set, and those of
+        the type that it aggregates.
         """
+        folds = [sync for sync in self.syncs if isinstance(sync, Fold)]
         if all(sync.is_apply for sync in self.syncs):
             return set()
-        return {sync.sync_id for sync in self.syncs if isinstance(sync, Fold) and sync.sees_context}
+        aggregated = {fold.aggregated for fold in folds}
+        return {
+            f.sync_id for f in folds if f.is_apply and (f.sees_context or f.table in aggregated)
+        }
 
 
 @dataclass

@@ -130,15 +130,13 @@ class Sync(Step):
 
     `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
     concerns, or "tau". `has_function`: a function of the user's runs on the folded values.
-    `reads_masters`: it must not be sent before the Applies next to it are answered. `answer`: the
-    kind of its answers.
+    `answer`: the kind of its answers.
     """
 
     answer = Kind.ANSWER
     sync_id: int
     table: str
     has_function = False
-    reads_masters = True
 
     def run(self, block: Block | None = None) -> None:
         """Run nothing: raise RuntimeError, as a synchronisation is sent, not run."""

@@ -4,8 +4,10 @@ data. `tux.checkpoint.redistribute` needs them to turn states of one cut into st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +18,21 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
+from tux.graph.manifest import read_manifest
 from tux.graph.partitioned import NUMBER, partition_inputs
 from tux.graph.parts import Part
-from tux.graph.share import Share, types_of
+from tux.graph.share import (
+    NONE,
+    EdgeNames,
+    Keep,
+    Share,
+    TypeShare,
+    names_by_ends,
+    sort_names,
+    types_of,
+)
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster
-from tux.program.types import Edge
 
 WHOLE = ""
 """Stands for the digest of the graph's part, where the graph is in one."""
@@ -35,6 +46,11 @@ class Shares(NamedTuple):
     shares: list[Share]
     digests: list[str]
     outlines: list[tuple[list[str], Outline]]
+
+    def add(self, share: Share, outline: tuple[list[str], Outline] | None) -> None:
+        """Add the share of the next worker, and the outline if there is one."""
+        self.shares.append(share)
+        self.outlines.extend([outline] if outline else [])
 
 
 def number_edges(program: Program, edges: EdgeData | None) -> EdgeData | None:
@@ -70,30 +86,56 @@ def shares_of(
     inputs = replace(
         inputs, train=number_edges(program, inputs.train), test=number_edges(program, inputs.test)
     )
+    options |= {"seed": seed}
     if k == 1:
-        graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
-        columns = {"edges": inputs.train.fields}
-        columns["held_out"] = inputs.test.fields if inputs.test else {}
-        columns |= {f"edges.{name}": each.fields for name, each in inputs.train.others.items()}
-        one = _worker_share(program, graph, columns, 0, 1, epoch, seed=seed, **options)
-        return Shares([one[0]], [WHOLE], [one[1]] if one[1] else [])
+        return _whole_share(program, inputs, epoch, options)
     parts = partition_inputs(program, inputs, partitioner, k, seed).parts
     bare = [_remove_numbers(part) for part in parts]
-    digests = [store.digest_of(bare, rank) for rank in range(k)]
-    out = Shares([], digests, [])
+    out = Shares([], [store.digest_of(bare, rank) for rank in range(k)], [])
     for rank, part in enumerate(parts):
-        share, outline = _worker_share(
-            program,
-            LocalGraph.of(program, part),
-            _columns(part),
-            rank,
-            k,
-            epoch,
-            seed=seed,
-            **options,
-        )
-        out.shares.append(share)
-        out.outlines.extend([outline] if outline else [])
+        graph = LocalGraph.of(program, part)
+        named = partial(_numbers, _columns(part), graph)
+        out.add(*_worker_share(program, graph, named, rank, k, epoch, **options))
+    return out
+
+
+def shares_in_folder(
+    program: Program, folder: Path, keep: Keep, *, epoch: int | None = None, **options: Any
+) -> Shares:
+    """Return the shares of the workers of a `folder` of parts, in which a partitioner has placed
+    edges by their ends. One part at a time is looked at, and `keep` holds what is made of it.
+    `epoch` and `options`: see `shares_of`; these have the seed.
+    """
+    k = read_manifest(folder).parts
+    out = Shares([], [store.digest(folder, rank) for rank in range(k)], [])
+    for rank in range(k):
+        graph = LocalGraph.of(program, store.load(folder, rank))
+        named = partial(names_by_ends, graph)
+        out.add(*_worker_share(program, graph, named, rank, k, epoch, keep, **options))
+    return out
+
+
+def share_of_all(folder: Path) -> Shares:
+    """Return the share that one worker has of the graph of which a `folder` has the parts. It has
+    no names of edges, nor bounds of lists.
+    """
+    types = store.load(folder, 0).types.values()
+    own = {t.name: TypeShare(range(len(t.order)), t.vertices, None, t.order) for t in types}
+    return Shares([Share(own, {})], [WHOLE], [])
+
+
+def _whole_share(
+    program: Program, inputs: Any, epoch: int | None, options: Mapping[str, Any]
+) -> Shares:
+    """Make the share of the only worker."""
+    train, test = inputs.train, inputs.test
+    graph = LocalGraph.whole(program, train, test, options["seed"])
+    columns = {"edges": train.fields, "held_out": test.fields if test else {}}
+    columns |= {f"edges.{name}": each.fields for name, each in train.others.items()}
+    out = Shares([], [WHOLE], [])
+    out.add(
+        *_worker_share(program, graph, partial(_numbers, columns, graph), 0, 1, epoch, **options)
+    )
     return out
 
 
@@ -124,38 +166,47 @@ def _drop_numbers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _worker_share(
     program: Program,
     graph: LocalGraph,
-    columns: Mapping[str, Mapping[str, np.ndarray]],
+    name_edges: Callable[[str], np.ndarray],
     rank: int,
     workers: int,
     epoch: int | None,
+    keep: Keep = lambda array: array,
     **options: Any,
 ) -> tuple[Share, tuple[list[str], Outline] | None]:
-    """Make the share of a worker, and the outline of its epochs; `columns` are those of each set of
-    its edges as they were read.
+    """Make the share of a worker, and the outline of its epochs; `name_edges` names the edges of a
+    set, given in the order of the data, and `keep` holds what the share has of them.
 
     The layouts of its stages decide the order of its edges. If that or the outline is wanted, the
     stages are prepared here as on the worker, but not compiled.
     """
     every = graph.edge_sets
-    numbers = dict.fromkeys(every, np.empty(0, np.int64))
-    numbered = {
-        name: edges
+    changing = [
+        name
         for name, edges in every.items()
         if len(edges) and any(f.kind != "data" for f in edges.declared.fields.values())
-    }
-    for name, edges in numbered.items():
+    ]
+    named = dict.fromkeys(every, EdgeNames(NONE, NONE))
+    names = {name: name_edges(name) for name in changing}
+    for name in changing:
         # it moves as the other columns do
-        edges.fields[NUMBER] = _numbers(edges.declared, columns[name])
+        every[name].fields[NUMBER] = np.arange(len(every[name]))
+    types = types_of(program, graph, keep)
     outline = None
-    if numbered or epoch is not None:
-        worker = Worker(program, graph, rank=rank, workers=workers, jit=False, **options)
+    if changing or epoch is not None:
+        worker = Worker(
+            program, graph, rank=rank, workers=workers, jit=False, fills=False, **options
+        )
         training = Training(worker)
-        for name, edges in numbered.items():
-            numbers[name] = edges.fields.pop(NUMBER)
+        for name in changing:
+            numbers = every[name].fields.pop(NUMBER)
+            places = np.empty(len(numbers), np.int32)
+            places[numbers] = np.arange(len(numbers), dtype=np.int32)
+            named[name] = sort_names(names.pop(name), places, keep)
         if epoch is not None:
             worker.epoch = epoch
             outline = _labels(program, worker), training.outline()
-    return Share(types_of(program, graph), numbers), outline
+        worker.release()
+    return Share(types, named), outline
 
 
 def _labels(program: Program, worker: Worker) -> list[str]:
@@ -164,12 +215,17 @@ def _labels(program: Program, worker: Worker) -> list[str]:
     return [stage.label for stage in stages_of(program, "stages", cluster)]
 
 
-def _numbers(declared: Edge, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the numbers of edges; an edge that is repeated gets one for each repetition."""
-    first = columns[NUMBER]
-    if declared.repeats not in columns:
+def _numbers(
+    columns: Mapping[str, Mapping[str, np.ndarray]], graph: LocalGraph, name: str
+) -> np.ndarray:
+    """Return the numbers of a set of edges; an edge that is repeated gets one for each repetition.
+    `columns` are those of each set as they were read.
+    """
+    own, repeats = columns[name], graph.edge_sets[name].declared.repeats
+    first: np.ndarray = own[NUMBER]
+    if repeats not in own:
         return first
-    times = columns[declared.repeats].astype(np.int64)
+    times = own[repeats].astype(np.int64)
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
     return np.repeat(first, times) + within
 

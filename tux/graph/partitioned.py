@@ -132,11 +132,11 @@ class PartitionedGraph:
         held_out: str = "",
     ) -> PartitionedGraph:
         """Take the parts that loaders have made in `folder`, of types and fields named as those of
-        `bare`; the user has named a `partitioner`.
+        `bare`; the user has named a `partitioner`. Held-out edges may be there already.
         """
         manifest = read_manifest(folder)
         parts: list[Part] = []
-        if test is not None:
+        if test is not None and not manifest.has_test:
             parts = [store.load(folder, number) for number in range(manifest.parts)]
             parts = hold_out(parts, test, manifest.seed, held_out)
         digests = {

@@ -96,11 +96,12 @@ def tables_in_folder(program: BaseProgram, folder: Path) -> dict[str, np.ndarray
 
 
 def write_tables(folder: Path, tables: Mapping[str, np.ndarray]) -> None:
-    """Add arrays to the topology in a folder of parts. Raises DiskError."""
+    """Add arrays to the topology in a folder of parts, unless they are there. Raises DiskError."""
     manifest = read_manifest(folder)
-    for name, table in tables.items():
-        write_npy(folder / f"topology.{name}.npy", table)
-    change_manifest(folder, manifest, topology=[*manifest.topology, *tables])
+    added = [name for name in tables if name not in manifest.topology]
+    for name in added:
+        write_npy(folder / f"topology.{name}.npy", tables[name])
+    change_manifest(folder, manifest, topology=[*manifest.topology, *added])
 
 
 def _add_tables(program: BaseProgram, topology: Topology) -> Topology:

@@ -22,7 +22,7 @@ from tux.inputs.untyped import ONE, classes_in_words, read_graph
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.layout import edge_layout
 from tux.io.formats.detect import Format, detect_format
-from tux.io.samples.columns import USUAL
+from tux.io.samples.roles import USUAL
 from tux.io.source.cells import BLANKS
 from tux.io.source.first_lines import FirstLines, first_lines
 from tux.io.source.input_files import Source, input_files

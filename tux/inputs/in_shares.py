@@ -48,6 +48,7 @@ from tux.io.source.input_files import (
 )
 from tux.options import options
 from tux.options.watcher import Watcher
+from tux.parallel_load.algorithm.folder import HELD
 from tux.parallel_load.algorithm.rare import RARE_ROUNDS
 from tux.parallel_load.process.bag_rounds import BAG_ROUNDS
 from tux.parallel_load.process.loader_process import LoadingJob
@@ -62,16 +63,28 @@ from tux.program.program import Program
 @dataclass(frozen=True)
 class LoadedParts:
     """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
-    processes share (`tux.cluster.job.job_folder.make`). `lost`: why loaders were started again.
-    `numbers`: facts about the fields of edges; `told`: sentences about tables of vertices.
+    processes share (`tux.cluster.job.job_folder.make`). `loading`: the job of the loaders. `lost`:
+    why they were started again. `numbers`: facts about the fields of edges; `told`: sentences about
+    tables of vertices.
     """
 
     job: Path
     folder: Path
+    loading: LoadingJob
     counted: EdgeTotals
     lost: list[str]
     numbers: Mapping[str, NumberFacts]
     told: Sequence[str] = ()
+
+    def cut_again(self, parts: int, folder: Path, restarts: int, watch: Watcher) -> LoadedParts:
+        """Have loaders of this machine make as many `parts` of the same graph, in a `folder` that
+        is there and empty. Raises the errors of `ShareLoading.load`.
+        """
+        job = msgspec.structs.replace(self.loading, plan=replace(self.loading.plan, parts=parts))
+        _make_alone(folder, job, Losses(restarts), watch)
+        for array in HELD:  # as for the parts of the run, which has read them
+            (folder / f"{array}.npy").unlink(missing_ok=True)
+        return replace(self, folder=folder)
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ class ShareLoading:
     plan: options.RunPlan
     folders: Callable[[], tuple[Path, Path]]
     watch: Watcher
-    recut: bool = False
+    recut: str = ""
     answers: Answers = field(default_factory=Answers)
 
     def file_facts(self, program: Program, data: SourceOfTypes) -> FileFacts | None:
@@ -162,7 +175,7 @@ class ShareLoading:
                 job = msgspec.structs.replace(job, held_out=held_out)
                 graph = self._make_together(program, folder, job, inputs, losses)
             else:
-                graph = self._make_alone(folder, job, losses)
+                graph = _make_alone(folder, job, losses, self.watch)
         except MustReadWhole as error:
             self.watch.say(error.what)
             job_folder.remove(own)
@@ -175,7 +188,7 @@ class ShareLoading:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
         told = [*table_lines(graph, found.tables.inputs)]
         told += [*group_lines(groups_file(program), program, graph.grouped)]
-        return train, LoadedParts(own, folder, counted, losses.why, graph.numbers, told)
+        return train, LoadedParts(own, folder, job, counted, losses.why, graph.numbers, told)
 
     def _make_together(
         self,
@@ -224,14 +237,15 @@ class ShareLoading:
         finally:
             self.answers.begin(loaded=True)
 
-    def _make_alone(self, folder: Path, job: LoadingJob, losses: Losses) -> LoadedGraph:
-        """Make the parts on this machine alone, from the beginning again if loaders are lost."""
-        while True:
-            try:
-                return make_parts(folder, job, watch=self.watch)
-            except (PeerLost, DeadlinePassed) as error:
-                if not losses.may_load_again(error):
-                    raise
-            check_ending()
-            self.watch.say(str(losses))
-            empty_folder(folder)
+
+def _make_alone(folder: Path, job: LoadingJob, losses: Losses, watch: Watcher) -> LoadedGraph:
+    """Make the parts on this machine alone, from the beginning again if loaders are lost."""
+    while True:
+        try:
+            return make_parts(folder, job, watch=watch)
+        except (PeerLost, DeadlinePassed) as error:
+            if not losses.may_load_again(error):
+                raise
+        check_ending()
+        watch.say(str(losses))
+        empty_folder(folder)

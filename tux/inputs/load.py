@@ -25,6 +25,7 @@ from tux.inputs.by_type import (
     compare_ids,
     held_out_data,
 )
+from tux.inputs.crossed import check_crosses
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
 from tux.inputs.in_shares import LoadedParts, ShareLoading
@@ -127,6 +128,7 @@ def load(
     """
     reading = reading or Reading()
     data, test = wrap_data(program, data), wrap_data(program, test)
+    check_crosses(program, data, reading)
     folder = cut_folder(data)
     if not folder and not isinstance(data, EdgeData):
         check_types_given(program, data)

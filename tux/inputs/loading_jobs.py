@@ -135,6 +135,7 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
         form,
         reading.label,
         reading.weight,
+        reading.cross,
         classes_of(program, None),
         is_numeric(program),
         is_multiclass(program),

@@ -210,7 +210,7 @@ def _read_pairs(
 
 def _check_options(program: Program, reading: Reading) -> None:
     """Raise UsageError for options of reading documents or samples, where there are none."""
-    names = ("form", "vocab", "stop", "label", "weight")
+    names = ("form", "vocab", "stop", "label", "weight", "cross")
     if named := [name for name in names if getattr(reading, name) is not None]:
         raise UsageError(
             f"{type(program).__name__} reads edges from these data, for which {named[0]}= has no "

@@ -89,7 +89,7 @@ def _rows_in_memory(
     kind, other, known, _ = types
     against = types.against
     if isinstance(program.input, Samples):
-        before = {name: options[name] for name in ("label", "weight") if options.get(name)}
+        before = {name: options[name] for name in NAMED[1:-1] if options.get(name)}
         if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
             reading = replace(reading, **before | reading.given_options())
         samples = held_samples(
@@ -159,7 +159,8 @@ def _training_options(
         before.pop("form", None)
     form = reading.form or before.get("form") or detected
     if bare or samples and form == "svm":
-        before = {name: value for name, value in before.items() if name == "form" and not bare}
+        kept = ("cross",) if bare else ("form", "cross")  # without columns, crosses are refused
+        before = {name: value for name, value in before.items() if name in kept}
     if form != "text":
         before.pop("stop", None)
     return replace(reading, **before | reading.given_options())

@@ -36,7 +36,7 @@ from tux.program.input import Samples, class_names
 from tux.program.program import Program
 from tux.program.returns import call_hook
 
-NAMED = ("form", "label", "weight", "labels")
+NAMED = ("form", "label", "weight", "cross", "labels")
 """Options of `tux.options.options.Reading` for reading samples."""
 
 

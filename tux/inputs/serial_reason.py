@@ -34,15 +34,15 @@ SMALL = 32 << 20
 
 class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
-    as its user names it. `recut`: it goes on from a checkpoint of other workers. `dealt`: each
-    machine is to get rows of its own.
+    as its user names it. `recut`: why the checkpoint from which it goes on becomes one of its
+    workers by all edges, if so. `dealt`: each machine is to get rows of its own.
     """
 
     program: Program
     reading: Reading
     workers: int
     partitioner: str
-    recut: bool = False
+    recut: str = ""
     dealt: bool = False
 
 
@@ -124,7 +124,7 @@ def _reason_of_run(asked: LoadRequest) -> str:
     if asked.workers < 2:
         return "there is one worker"
     if asked.recut:
-        return "a checkpoint becomes one of other workers by all edges"
+        return asked.recut
     of_samples = isinstance(asked.program.input, Samples)
     if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
         return why

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -11,14 +13,17 @@ from typing import Any, get_args
 from tux.base.errors import UsageError
 from tux.base.text import plural_noun
 from tux.io.formats.format import Form
+from tux.io.samples.crossed import Crosses, split_crossed
 from tux.io.samples.options import SampleForm
 from tux.io.source.text import OnBadRow
 from tux.options.rules import (
     FILE,
     TABLES,
+    OptionRule,
     ProgramFact,
     choice_rule,
     integer_rule,
+    is_list_of_texts,
     option,
     options_by_name,
     text_rule,
@@ -29,6 +34,38 @@ from tux.program.program import Program
 data_option = partial(option, section="data")
 
 File = str | os.PathLike[str]
+
+
+def _cross(value: Any) -> tuple[str, ...] | None:
+    """Return the columns of one cross; None if it is none of two different ones or more."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = split_crossed(value)
+    names = tuple(value) if is_list_of_texts(value) else ()
+    several = len(names) > 1 and all(names) and len({*names}) == len(names)
+    return names if several else None
+
+
+def _crosses(value: Any) -> Crosses | None:
+    found = [_cross(each) for each in value] if isinstance(value, list | tuple) else []
+    known = [each for each in found if each]
+    return tuple(known) if known and len(known) == len(found) else None
+
+
+def _parse_cross(text: str) -> tuple[str, ...]:
+    """Read the columns of one cross from the command line."""
+    if (names := _cross(text)) is None:
+        raise ArgumentTypeError(
+            f"two different columns or more are needed, as in A:B, not {text!r}"
+        )
+    return names
+
+
+CROSSES = OptionRule(
+    'a list of crosses, each of two different columns or more, as in [("town", "size")]',
+    _crosses,
+    {"type": _parse_cross, "metavar": "A:B", "action": "append"},
+)
 
 
 def reads(*kinds: type) -> ProgramFact:
@@ -94,6 +131,11 @@ class Reading:
     weight: str | None = data_option(
         text_rule(),
         "column of the samples' weights, in a table [default: all weigh 1]",
+        exists=reads(Samples),
+    )
+    cross: Crosses | None = data_option(
+        CROSSES,
+        "also features: the values of columns A and B of a table together; again for more crosses",
         exists=reads(Samples),
     )
     labels: File | None = data_option(

@@ -46,6 +46,8 @@ from tux.run_folder.folder import RunRecord, fill, read_run
 from tux.run_folder.model_files import Stored, model_reader, read_ids
 
 Warn = Callable[[str], None]
+OF_TRAINING = "min_count", "cross"
+"""Options of reading that say which features or words there are."""
 MOVED = (
     "put the file back, or write where it is now as the name of app there; in Python "
     "tux.load(RUN, program) takes the program itself"
@@ -318,10 +320,10 @@ def predict_rows(
             do=f"tux predict {model.name} --pairs FILE",
         )
     reading, data = reading or Reading(), wrap_data(program, data)
-    if reading.min_count is not None:
+    if named := next((each for each in OF_TRAINING if getattr(reading, each) is not None), ""):
         raise UsageError(
-            f"min_count is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
-            do="leave it out: those that the model does not know are left out anyway",
+            f"{named} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
+            do="leave it out: new rows get those of training",
         )
     if isinstance(program.input, Points):
         return _predict_points(model, data, reading, warn)

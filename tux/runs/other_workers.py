@@ -4,17 +4,23 @@ run goes on from that one as from any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 
+from tux.arrays.npy import map_npy, write_npy
+from tux.base.disk import writing
 from tux.base.errors import Refused
 from tux.base.text import plural
 from tux.checkpoint.redistribute import Redistribution
-from tux.checkpoint.saved import load, save
+from tux.checkpoint.saved import open_state, save
 from tux.checkpoint.store import (
     Checkpoint,
     Checkpoints,
@@ -22,7 +28,8 @@ from tux.checkpoint.store import (
     Draft,
     find_newest_checkpoint,
 )
-from tux.engine.shares import Shares, are_alike, shares_of
+from tux.engine.shares import Shares, are_alike, share_of_all, shares_in_folder, shares_of
+from tux.graph.partitioned import partition_inputs
 from tux.inputs.load import Inputs
 from tux.options.options import RunPlan
 from tux.options.watcher import Watcher
@@ -42,21 +49,107 @@ def move_to_workers(
     """
     if before.start_checkpoint.manifest.workers == plan.all_workers:
         return before
+    with Cuts(plan, program, inputs, watch) as cuts:
+        return _move(before, cuts)
+
+
+def whole_reason(checkpoint: Checkpoint | None, plan: RunPlan, program: Program) -> str:
+    """Return why a checkpoint becomes one of the workers of a plan by all edges; "" if the parts of
+    the new workers, or none, are enough.
+    """
+    if checkpoint is None or checkpoint.manifest.workers == plan.all_workers:
+        return ""
+    if plan.options.place:
+        return "on several machines a checkpoint becomes one of other workers by all edges"
+    if checkpoint.manifest.workers > 1:
+        return ""
+    edges = [f for edge in program.edge_types.values() for f in edge.fields.values()]
+    lists = [f for vertex in program.vertices.values() for f in vertex.fields.values()]
+    if any(f.kind != "data" for f in edges) or any(f.is_ragged for f in lists):
+        return "fields of edges of one worker are dealt out by all edges"
+    return "the clocks of one worker are known by all edges" if checkpoint.manifest.turns else ""
+
+
+class Cuts:
+    """The cuts of a run's data for other numbers of workers. Where loaders have made the parts of
+    the run, they make those of other workers too; leaving it removes these.
+    """
+
+    def __init__(self, plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher) -> None:
+        self.plan, self.program, self.inputs, self.watch = plan, program, inputs, watch
+        self._loaded = {plan.all_workers: inputs.loaded}
+        self._arrays = count()
+
+    def __enter__(self) -> Cuts:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._room:
+            shutil.rmtree(self._room, ignore_errors=True)
+
+    @property
+    def _room(self) -> Path | None:
+        """The folder of other parts, and of what is kept of parts."""
+        return self.inputs.loaded.folder / "cuts" if self.inputs.loaded else None
+
+    def shares(self, workers: int, epoch: int | None = None) -> Shares:
+        """Return the shares of the graph that so many workers hold; `epoch`: the one that has ended
+        before that of the outlines.
+        """
+        options = self.plan.options
+        given: dict[str, Any] = {"epoch": epoch, "slack": options.slack, "check": options.check}
+        if self._room is None:
+            method, seed = self.plan.partitioner, options.seed
+            return shares_of(self.program, self.inputs, method, workers, seed, **given)
+        if workers == 1:
+            return share_of_all(self._parts(self.plan.all_workers))
+        folder = self._parts(workers)
+        return shares_in_folder(self.program, folder, self._keep, seed=options.seed, **given)
+
+    def _parts(self, workers: int) -> Path:
+        """Return the folder of the parts of so many workers, with held-out edges."""
+        assert self._room is not None and self.inputs.loaded is not None
+        plan, loaded = self.plan, self._loaded.get(workers)
+        if loaded is None:
+            folder = self._room / f"{workers}"
+            with writing(folder):
+                folder.mkdir(parents=True)
+            loaded = self.inputs.loaded.cut_again(workers, folder, plan.restarts, self.watch)
+            self._loaded[workers] = loaded
+        inputs, seed = replace(self.inputs, loaded=loaded), plan.options.seed
+        made = partition_inputs(self.program, inputs, plan.partitioner, workers, seed)
+        made.write(loaded.folder, range(workers))
+        return loaded.folder
+
+    def _keep(self, array: np.ndarray) -> np.ndarray:
+        """Write an array to a file, and map it."""
+        assert self._room is not None
+        with writing(self._room):
+            self._room.mkdir(exist_ok=True)
+        path = self._room / f"{next(self._arrays)}.npy"
+        write_npy(path, array)
+        return map_npy(path)
+
+
+def _move(before: StoppedRun, cuts: Cuts) -> StoppedRun:
+    """Move a checkpoint to the new workers, or an older one if that cannot be."""
+    plan, watch = cuts.plan, cuts.watch
+    if before.start_checkpoint.manifest.workers == plan.all_workers:
+        return before
     watch.phase("redistribute")
-    cut = partial(_shares, plan, program, inputs)
+    kept = before.start_checkpoint.manifest
     try:
-        new, redistribution = _redistribute(before.start_checkpoint, plan, program, cut)
+        new, redistribution = _redistribute(before.start_checkpoint, cuts)
     except Refused as refused:
-        kept = before.start_checkpoint.manifest
         found = find_newest_checkpoint(before.path, at_end=True)
         if not kept.turns or found.checkpoint is None:
             raise
+        if cuts.inputs.loaded and whole_reason(found.checkpoint, plan, cuts.program):
+            raise  # all edges are not here
         watch.say(f"checkpoint {kept.number} is left out: {refused.what}")
-        return move_to_workers(
-            replace(before, checkpoint=found.checkpoint, found=found), plan, program, inputs, watch
-        )
+        return _move(replace(before, checkpoint=found.checkpoint, found=found), cuts)
+    watch.phase("redistribute")
     written = _write_checkpoint(before, plan, new, redistribution)
-    kept = before.start_checkpoint.manifest
     watch.say(
         f"checkpoint {kept.number} of {plural(kept.workers, 'worker')} is now checkpoint "
         f"{written.manifest.number} of {plan.all_workers}: results may differ from those of a run "
@@ -67,19 +160,18 @@ def move_to_workers(
     )
 
 
-def _redistribute(
-    checkpoint: Checkpoint, plan: RunPlan, program: Program, cut: Callable[..., Shares]
-) -> tuple[Shares, Redistribution]:
+def _redistribute(checkpoint: Checkpoint, cuts: Cuts) -> tuple[Shares, Redistribution]:
     """Cut the graph for the new workers, and redistribute the states of a checkpoint to them.
     Refused where that cannot be.
     """
-    kept = checkpoint.manifest
+    kept, plan = checkpoint.manifest, cuts.plan
     epoch = kept.epoch if kept.turns else None
-    old = cut(kept.workers, epoch)
+    old = cuts.shares(kept.workers, epoch)
     states = [
-        load(file, part) for file, part in zip(states_of(checkpoint), old.digests, strict=True)
+        open_state(file, part)
+        for file, part in zip(states_of(checkpoint), old.digests, strict=True)
     ]
-    new = cut(plan.all_workers, epoch)
+    new = cuts.shares(plan.all_workers, epoch)
     if kept.turns and not are_alike(kept.turns, old, new):
         raise Refused(
             f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
@@ -88,7 +180,7 @@ def _redistribute(
             do=f"resume on as many workers as before: {kept.workers} in all",
         )
     seed = plan.options.seed
-    return new, Redistribution(program, seed, old.shares, states, new.shares)
+    return new, Redistribution(cuts.program, seed, old.shares, states, new.shares)
 
 
 def _write_checkpoint(
@@ -108,25 +200,6 @@ def _write_checkpoint(
             before.start_checkpoint.manifest, workers=plan.all_workers, options=plan.record()
         )
         return draft.finish(manifest, sums)
-
-
-def _shares(
-    plan: RunPlan, program: Program, inputs: Inputs, workers: int, epoch: int | None = None
-) -> Shares:
-    """Return the shares of the graph that so many workers hold; `epoch`: the one that has ended
-    before that of the outlines.
-    """
-    options = plan.options
-    return shares_of(
-        program,
-        inputs,
-        plan.partitioner,
-        workers,
-        options.seed,
-        epoch=epoch,
-        slack=options.slack,
-        check=options.check,
-    )
 
 
 @contextmanager

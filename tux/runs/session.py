@@ -55,7 +55,7 @@ from tux.runs.begin import (
 from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
 from tux.runs.keeping import LocalMarks
-from tux.runs.other_workers import move_to_workers
+from tux.runs.other_workers import move_to_workers, whole_reason
 from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
@@ -253,8 +253,7 @@ def _share_loading(run: RunContext, answers: Answers) -> ShareLoading:
 
     plan = run.options.plan_for(run.program)
     kept = run.before.checkpoint if run.before else None
-    recut = kept is not None and kept.manifest.workers != plan.all_workers
-    return ShareLoading(plan, folders, run.watch, recut, answers)
+    return ShareLoading(plan, folders, run.watch, whole_reason(kept, plan, run.program), answers)
 
 
 @contextmanager

@@ -41,7 +41,6 @@ class ApplySync(Fold[Contribution]):
     """The step of an Apply on a type that the partition cuts."""
 
     is_apply = True
-    reads_masters = False
 
     def __init__(
         self,

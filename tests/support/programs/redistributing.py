@@ -22,7 +22,9 @@ from tux import (
     value,
 )
 from tux.arrays.edges import EdgeData
+from tux.arrays.pieced import ArrayPieces
 from tux.checkpoint.redistribute import Redistribution
+from tux.checkpoint.snapshot import State
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.shares import shares_of
 from tux.engine.training import Training
@@ -345,5 +347,15 @@ def move_trainings(program, inputs, trainings, n):
     made = Redistribution(program, SEED, before.shares, states, after.shares)
     others, cluster = trainings_of(program, inputs, n)
     for rank, training in enumerate(others):
-        training.resume(made.state(rank))
+        training.resume(whole_state(made, rank))
     return others, cluster
+
+
+def whole_state(made, rank):
+    """Return the state of a worker after a redistribution, its arrays in memory."""
+    state = made.state(rank)
+    arrays = {
+        name: each.whole() if isinstance(each, ArrayPieces) else each
+        for name, each in state.arrays.items()
+    }
+    return State(state.head, arrays)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tux.arrays.arrow import Column
 from tux.arrays.ids import Ids
-from tux.arrays.integers import join_integers, narrow
+from tux.arrays.integers import LAST, join_integers, narrow
 from tux.base.errors import UsageError
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.formats.format import Form
@@ -104,13 +104,22 @@ def sum_entries(
     """Sort entries by row and column, and add up the values of each pair."""
     step = np.diff(row)
     if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
-        order = np.lexsort((column, row))
+        order = _order_of(row, column)
         row, column, value = row[order], column[order], value[order]
     first = np.ones(len(row), np.bool_)
     first[1:] = (np.diff(row) != 0) | (column[1:] != column[:-1])
     if first.all():
         return row, column, value
     return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
+
+
+def _order_of(row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return the stable order of entries, one at least, by row and column."""
+    span, last = int(column.max()) + 1, int(row.max())
+    if min(int(row.min()), int(column.min())) < 0 or (last + 1) * span > LAST:
+        return np.lexsort((column, row))
+    # one key is sorted in a tenth of the time of two, above all where rows are in order already
+    return np.argsort(row.astype(np.int64) * span + column.astype(np.int64), kind="stable")
 
 
 def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:

@@ -42,15 +42,21 @@ def _of_numbers(numbers, hashes):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _of_words(text, before, bounds, hashes):  # type: ignore[no-untyped-def]
-    """Compute the FNV-1a hashes of words, each with the bytes `before` it."""
+def _of_words(text, before, bounds, codes, hashes):  # type: ignore[no-untyped-def]
+    """Compute the FNV-1a hashes of the words of each row of `codes` (k, n), with colons between
+    them and the bytes `before` them.
+    """
     begun = np.uint64(BASIS)
     for at in range(len(before)):
         begun = (begun ^ np.uint64(before[at])) * np.uint64(PRIME)
     for k in range(len(hashes)):
         h = begun
-        for at in range(bounds[k], bounds[k + 1]):
-            h = (h ^ np.uint64(text[at])) * np.uint64(PRIME)
+        for column in range(len(codes)):
+            if column:
+                h = (h ^ np.uint64(58)) * np.uint64(PRIME)
+            word = codes[column, k]
+            for at in range(bounds[word], bounds[word + 1]):
+                h = (h ^ np.uint64(text[at])) * np.uint64(PRIME)
         hashes[k] = h
 
 
@@ -63,16 +69,21 @@ def hash_numbers(numbers: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray
     return _split_hashes(hashes, bits)
 
 
-def hash_words(words: Sequence[str], bits: int, before: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """Hash ids that are words, each with the text `before` it. Returns their features and signs, as
-    `hash_numbers`.
+def hash_words(
+    words: Sequence[str], bits: int, before: str = "", codes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hash ids that are words, each with the text `before` it; or that consist of k words, those
+    with the numbers `codes` (k, n) int64, with colons between them. Returns their features and
+    signs, as `hash_numbers`.
     """
     encoded = [word.encode() for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum([*map(len, encoded)], out=bounds[1:])
-    hashes = np.empty(len(words), np.uint64)
+    if codes is None:
+        codes = np.arange(len(words))[None]
+    hashes = np.empty(codes.shape[1], np.uint64)
     text = np.frombuffer(b"".join(encoded), np.uint8)
-    _of_words(text, np.frombuffer(before.encode(), np.uint8), bounds, hashes)
+    _of_words(text, np.frombuffer(before.encode(), np.uint8), bounds, codes, hashes)
     return _split_hashes(hashes, bits)
 
 

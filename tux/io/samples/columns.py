@@ -1,178 +1,41 @@
-"""Tables with one row a sample: the roles of their columns, and the entries of features that rows
-of columns become.
+"""Tables with one row a sample: the entries of features that rows of columns become, by the roles
+of these (`tux.io.samples.roles`).
 
 A column of numbers or truth values is one feature with the name of the column; zeros and missing
 values are no entries. A column of words is one feature for each word, called ``column=word``, with
-the value 1.
+the value 1. So is a cross of columns (`tux.io.samples.crossed`), whose place is behind them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tux.arrays.arrow import STRING, CodedColumn
-from tux.arrays.ids import Ids
-from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, sum_entries
 from tux.io.bags.hashed import hash_words
 from tux.io.bags.numbering import ColumnNumbering
-from tux.io.bags.pair_faults import number_fault
-from tux.io.edges.columns import check_names_differ, unused_notes
+from tux.io.edges.columns import unused_notes
+from tux.io.samples.crossed import JoinedWords, Words, find_crosses
 from tux.io.samples.faults import shared_feature
 from tux.io.samples.labels import (
-    MAX_LABEL,
     SampleLabels,
     SampleRows,
     Where,
-    number_label_fault,
-    plain_number,
 )
 from tux.io.samples.options import SampleOptions
+from tux.io.samples.roles import TAKEN, Role, odd_names
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER
 from tux.io.vertices.columns import INDEX
 
-SHOWN = 10  # names of columns in a sentence
-Role = Literal["number", "word", "label", "target", "weight", "none"]
-"""The role of a column; a target is a label that is a number."""
-NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
-CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
-# names of the column of labels, the first of these that there is
-USUAL = ("label", "y", "target", "class")
 COUNTERS = re.compile(r"index|row\.?names?|row|x|no|nr|num|#|.*id", re.IGNORECASE)
 """Names of columns that may count the rows; those of `INDEX` surely do."""
-TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
-
-
-class Words(NamedTuple):
-    """A piece of a column of words: row i has ``texts[codes[i]]``, or none if the code is -1."""
-
-    codes: np.ndarray  # (r,) int32
-    texts: list[str]
-
-    @classmethod
-    def of(cls, column: Any) -> Words:
-        """Make it of a dictionary array of strings of Arrow."""
-        codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
-        return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
-
-
-def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, Role]:
-    """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
-    `DataError` if one is missing.
-    """
-    check_names_differ([name for name in names if not INDEX.fullmatch(name)], path)
-    roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
-    lower = [name.lower() for name in names]
-    usual = next((lower.index(name) for name in USUAL if name in lower), None)
-    label = (
-        names.index(how.label) if how.label in names else None if how.label is not None else usual
-    )
-    has = f"It has {', '.join(names[:30])}{', ...' if len(names) > 30 else ''}"
-    if how.given_apart and label is not None:
-        raise DataError(
-            f"{path} has labels itself, in column {names[label]!r}",
-            do="Leave the file of labels out, or that column.",
-        )
-    if label is None and how.require_labels and not how.given_apart:
-        what = "no column of labels" if how.label is None else f"no column {how.label!r}"
-        rule = (
-            "; name that of the labels with --label, or a file of them with --labels"
-            if how.label is None
-            else ""
-        )
-        raise DataError(what, where=path, do=f"{has}{rule}.")
-    if how.weight is not None and how.weight not in names and how.require_labels:
-        raise DataError(f"no column {how.weight!r}", where=path, do=f"{has}.")
-    if label is not None:
-        # a number that is not needed may be anything
-        roles[label] = "label" if not how.numeric else "target" if how.require_labels else "none"
-    if how.weight in names:
-        if roles.setdefault(names.index(how.weight), "weight") != "weight":
-            raise DataError(
-                f"column {how.weight!r} cannot be that of the weights",
-                where=path,
-                do="Name another one.",
-            )
-    return roles
-
-
-def _odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
-    """Return sentences for the user about the names of columns: about several that may be that of
-    the labels, and about missing columns of other samples, of which `known` are the features.
-    """
-    said = []
-    usual = [name for name in names if name.lower() in USUAL]
-    label = next((names[at] for at, role in enumerate(roles) if role in ("label", "target")), None)
-    if label in usual and len(usual) > 1:
-        others = ", ".join(name for name in usual if name != label)
-        said.append(f"labels are those of column {label}, so {others} is a feature; see --label")
-    elif label in ("y", "Y") and len(names) > 2 and {"x", "X"}.intersection(names):
-        said.append(f"labels are those of column {label}, beside x; see --label")
-    if known is not None and known.values.dtype == STRING:
-        before = dict.fromkeys(text.partition("=")[0] for text in known.values.tolist())
-        if missing := [name for name in before if name not in names]:
-            more = ", ..." if len(missing) > SHOWN else ""
-            shown = ", ".join(missing[:SHOWN])
-            said.append(f"columns of training that are missing here: {shown}{more}")
-    return said
-
-
-def known_kinds(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
-    """Return the kinds of columns in other samples, by their places, as far as the `known` features
-    of these show them.
-    """
-    if known is None or known.values.dtype != STRING or not len(known):
-        return {}
-    kinds: dict[int, Role] = {}
-    numbers = known.encode(np.array(names, STRING)) >= 0
-    words = {
-        column
-        for column, equals, _ in (feature.partition("=") for feature in known.values.tolist())
-        if equals
-    }
-    for at, name in enumerate(names):
-        if numbers[at] or name in words:
-            kinds[at] = "number" if numbers[at] else "word"
-    return kinds
-
-
-def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
-    """Return the fault of a number of a column in words, "" if it has none; `text` is the number as
-    it is written.
-    """
-    if role == "target":
-        missing = np.isnan(number) and not text
-        return number_label_fault("" if missing else text or plain_number(number), f"label {name}")
-    text = text or plain_number(number)
-    if role == "weight":
-        return (
-            ""
-            if 0 <= number <= float(np.finfo(np.float32).max)
-            else f"weight {name} is {text!r}, not a finite number from 0"
-        )
-    least, most = asked.reals()
-    whole = asked.dtype.kind != "f"
-    if least <= number <= most and (not whole or number == round(number)):
-        return ""
-    return number_fault(text, name, whole, least, most, asked.dtype)
-
-
-def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
-    """Return a mask (r,) of the values that have a `value_fault`."""
-    least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
-    if role == "target":
-        least = -MAX_LABEL
-    good = (values >= least) & (values <= most)
-    if role == "number" and asked.dtype.kind != "f":
-        good &= values == np.rint(values)
-    return ~good
 
 
 class TableRead(NamedTuple):
@@ -193,7 +56,14 @@ class SampleTable:
     ) -> None:
         self.asked, self.names, self.roles = asked, names, roles
         self.picks = [at for at, role in enumerate(roles) if role != "none"]
-        self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
+        pairs = zip(names, roles, strict=True)
+        taken = [name for name, role in pairs if role in TAKEN or INDEX.fullmatch(name)]
+        self._crosses = find_crosses(names, taken, how.cross or (), asked.path)
+        self._called = [*names, *(cross.name for cross in self._crosses)]  # crosses too, by place
+        self._words = {at for at, role in enumerate(roles) if role == "word"}
+        self._words.update(range(len(names), len(self._called)))
+        numeric = {at for at, role in enumerate(roles) if role == "number"}
+        self._columns = sorted(numeric | self._words)  # that have features
         self._features: dict[str, tuple[int, int]] = {}  # number and column of each
         self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
@@ -202,9 +72,9 @@ class SampleTable:
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
         self.facts = TableFacts(
-            names=[*names],
+            names=self._called,
             told=[
-                *_odd_names(names, roles, how.known_features(asked.column)),
+                *odd_names(self._called, roles, how.known_features(asked.column)),
                 *unused_notes(names, self.picks),
             ],
             notes=[],
@@ -218,16 +88,25 @@ class SampleTable:
         )
 
     def add(
-        self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
+        self,
+        ids: np.ndarray,
+        numbers: Mapping[int, np.ndarray],
+        words: Mapping[int, Words],
+        missing: Mapping[int, np.ndarray],
     ) -> None:
         """Append the rows `ids` (r,). `numbers` holds columns of numbers (r,) float64, 0 for
-        missing ones, and `words` columns of words, both by place.
+        those that are `missing` (r,) bool, and `words` columns of words, all by place.
         """
+        for place, gaps in missing.items():
+            self._count_missing(place, int(np.count_nonzero(gaps)))
+        crossed = self._cross_columns(len(ids), numbers, words, missing)
         code = np.empty((len(ids), len(self._columns)), np.int32)
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
             if place in numbers:
                 code[:, at], value[:, at] = self._number_entries(place, ids, numbers[place])
+            elif place in crossed:
+                code[:, at], value[:, at] = self._cross_entries(place, crossed[place])
             else:
                 code[:, at], value[:, at] = self._word_entries(place, words[place])
         row, cell = np.nonzero(value)
@@ -248,6 +127,29 @@ class SampleTable:
             elif role == "label":
                 self._add_labels(*words[place])
 
+    def _cross_columns(
+        self,
+        rows: int,
+        numbers: Mapping[int, np.ndarray],
+        words: Mapping[int, Words],
+        missing: Mapping[int, np.ndarray],
+    ) -> dict[int, JoinedWords]:
+        """Return the words of the columns of each cross in so many rows, by its place. A column of
+        which nothing is read has none.
+        """
+        known = dict(words)
+        for place in {place for cross in self._crosses for place in cross.places} - known.keys():
+            column = numbers.get(place)
+            known[place] = (
+                Words(np.full(rows, -1, np.int32), [])
+                if column is None
+                else Words.of_numbers(column, missing.get(place))
+            )
+        return {
+            at: JoinedWords.of([known[place] for place in cross.places])
+            for at, cross in enumerate(self._crosses, len(self.names))
+        }
+
     def _number_entries(
         self, place: int, ids: np.ndarray, numbers: np.ndarray
     ) -> tuple[np.int32, np.ndarray]:
@@ -263,11 +165,21 @@ class SampleTable:
     def _word_entries(self, place: int, words: Words) -> tuple[np.ndarray, np.ndarray]:
         """Return the feature and the value in each row of a column of words."""
         codes, texts = words
-        known, signs = self._number_features(texts, place, f"{self.names[place]}=")
+        known, signs = self._number_features(texts, place, f"{self._called[place]}=")
         self._look_at_words(place, words)
         there = np.array([bool(text) for text in texts] + [False])
         value = np.where(there, np.append(signs, 0.0), 0.0)[codes]
         return np.append(known, np.int32(-1))[codes], value
+
+    def _cross_entries(self, place: int, columns: JoinedWords) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature and the value in each row of a cross. Hashes need no list of them."""
+        if not self.asked.bits:
+            return self._word_entries(place, columns.cross())
+        name, there = f"{self._called[place]}=", columns.there
+        code, value = np.full(len(there), -1, np.int32), np.zeros(len(there))
+        found = hash_words(columns.texts, self.asked.bits, name, columns.codes)
+        code[there], value[there] = found
+        return code, value
 
     def _add_labels(self, codes: np.ndarray, texts: Sequence[str]) -> None:
         there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
@@ -285,7 +197,7 @@ class SampleTable:
         )
         self.facts.notes.extend([note] if note not in self.facts.notes else [])
 
-    def count_missing(self, place: int, count: int) -> None:
+    def _count_missing(self, place: int, count: int) -> None:
         """Count missing numbers of a column."""
         self.facts.missing[place] = self.facts.missing.get(place, 0) + count
 
@@ -320,7 +232,7 @@ class SampleTable:
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
         if owner != place:
-            columns = [self.names[at] for at in sorted((owner, place))]
+            columns = [self._called[at] for at in sorted((owner, place))]
             raise shared_feature(self.asked, columns, name)
         return number
 
@@ -328,7 +240,7 @@ class SampleTable:
         """Return the features that two columns of words may give, as `a` and `a=b` may, each with
         the place of the column that gives it here.
         """
-        words = [self.names[at] for at, role in enumerate(self.roles) if role == "word"]
+        words = [self._called[at] for at in self._words]
         longer = tuple(
             f"{name}=" for name in words if any(name.startswith(f"{each}=") for each in words)
         )
@@ -358,6 +270,5 @@ class SampleTable:
 
     def _numbering(self) -> ColumnNumbering | None:
         """Return how the names of the features begin, if they are numbers; None if they are not."""
-        kinds = [self.roles[place] for place in self._columns]
-        names = [self.names[place] for place in self._columns]
-        return None if "word" in kinds else ColumnNumbering.of_names(names)
+        names = [self._called[place] for place in self._columns]
+        return None if self._words else ColumnNumbering.of_names(names)

@@ -19,6 +19,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
+from tux.io.samples.crossed import no_columns_to_cross
 from tux.io.samples.label_files import read_sample_labels
 from tux.io.samples.labels import F4, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
@@ -82,6 +83,8 @@ def _check(what: str, how: SampleOptions, y: Any, weights: Any, *, framed: bool)
         raise UsageError(
             f"{what} has no columns with names, so none for the {named}", do="leave it out"
         )
+    if not framed and how.cross:
+        raise no_columns_to_cross(what, how.cross)
     if y is not None and (how.label is not None or how.labels is not None):
         raise UsageError("labels are given twice: as y, and by another option", do="give them once")
     if weights is not None and how.weight is not None:

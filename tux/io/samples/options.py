@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tux.arrays.ids import Ids
+from tux.io.samples.crossed import Crosses
 from tux.io.samples.label_files import LabelFile
 from tux.io.samples.labels import Classes
 from tux.io.source.text import OnBadRow
@@ -24,6 +25,7 @@ class SampleOptions:
     form: SampleForm | None = None
     label: str | None = None
     weight: str | None = None
+    cross: Crosses | None = None
     labels: str | os.PathLike[str] | None = None
     against: Mapping[str, Ids] | None = None
     unknown: Literal["new", "skip"] = "new"

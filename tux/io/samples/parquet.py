@@ -14,20 +14,11 @@ from tux.arrays import arrow
 from tux.arrays.frames import Frame
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
-from tux.io.samples.columns import (
-    CALLED,
-    Role,
-    SampleRows,
-    SampleTable,
-    TableRead,
-    Words,
-    faulty_values,
-    known_kinds,
-    roles_of,
-    value_fault,
-)
+from tux.io.samples.columns import SampleRows, SampleTable, TableRead
+from tux.io.samples.crossed import Words
 from tux.io.samples.labels import SampleLabels
 from tux.io.samples.options import SampleOptions
+from tux.io.samples.roles import CALLED, Role, faulty_values, known_kinds, roles_of, value_fault
 from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.text import Tell
 
@@ -165,7 +156,7 @@ def _parquet_kind(field: Any, path: str) -> Role:
 
 def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
     """Append the good rows of a batch, after `done` others. Returns the number of rows so far."""
-    numbers, words, rows = {}, {}, 0
+    numbers, words, missing, rows = {}, {}, {}, 0
     for at, column in columns:
         role = table.roles[at]
         texts = _parquet_texts(column)
@@ -190,7 +181,7 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
             continue
         if role == "number":
-            table.count_missing(at, int(np.count_nonzero(~there)))
+            missing[at] = ~there
         values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
     bad = {
@@ -205,7 +196,8 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
         table.asked.bad.note(done + row + 1, why, "row ")
     ids = np.arange(done + 1, done + rows + 1)[keep]
     kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}
-    table.add(ids, {at: values[keep] for at, values in numbers.items()}, kept)
+    gaps = {at: values[keep] for at, values in missing.items()}
+    table.add(ids, {at: values[keep] for at, values in numbers.items()}, kept, gaps)
     return done + rows
 
 

@@ -25,6 +25,7 @@ from tux.io.bags.numbering import Trained, renumber
 from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
+from tux.io.samples.crossed import no_columns_to_cross
 from tux.io.samples.faults import (
     label_count_error,
     label_error,
@@ -93,8 +94,9 @@ def read_samples(
     matrix the numbers of columns, from 0. In a table, a column of numbers or booleans is one
     feature with its name, and each value of a column of strings is one, ``column=value``. Zeros
     (but in libsvm) and missing values are no entries. In a table `label` names the column of
-    labels, else one called label, y, target or class, and `weight` one of weights. The file
-    `labels` (text, one a line, or .npy) has the labels for a file without labels.
+    labels, else one called label, y, target or class, and `weight` one of weights; `cross` names
+    columns whose values together are features too (`tux.io.samples.crossed`). The file `labels`
+    (text, one a line, or .npy) has the labels for a file without labels.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
     names the two, such as those of training; then the file may hold only one of them. With
@@ -191,6 +193,8 @@ def check_samples(
             raise UsageError(
                 f"{path} has no columns with names, so none for the {what}", do="leave it out"
             )
+    if how.cross and form != "table":
+        raise no_columns_to_cross(path, how.cross)
     if how.label is not None and how.labels is not None:
         raise UsageError(
             f"labels stand either in column {how.label!r} or in {how.labels}",

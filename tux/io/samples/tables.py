@@ -17,24 +17,22 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.edges.columns import plain_name
-from tux.io.samples.columns import (
+from tux.io.samples.columns import SampleRows, SampleTable, TableRead
+from tux.io.samples.crossed import Words
+from tux.io.samples.doubts import column_doubt, gap_words_note
+from tux.io.samples.labels import line_of
+from tux.io.samples.options import SampleOptions
+from tux.io.samples.roles import (
     CALLED,
     NUMBERS,
     TRUTHS,
     USUAL,
     Role,
-    SampleRows,
-    SampleTable,
-    TableRead,
-    Words,
     faulty_values,
     known_kinds,
     roles_of,
     value_fault,
 )
-from tux.io.samples.doubts import column_doubt, gap_words_note
-from tux.io.samples.labels import line_of
-from tux.io.samples.options import SampleOptions
 from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of
 from tux.io.source.first_lines import FirstLines, first_lines, rows_of
 from tux.io.source.row_one import GAPS, has_names
@@ -209,16 +207,14 @@ class _SampleText(TableText):
             numbers, words, rows, missing = self._columns(text, places)
             self.gaps = places  # it was only that numbers are missing
         ids = self.rows + 1 + (np.arange(rows) if kept is None else np.flatnonzero(kept))
-        self.table.add(ids, numbers, words)
-        for at, count in missing.items():
-            self.table.count_missing(at, count)
+        self.table.add(ids, numbers, words, missing)
         return rows
 
     def _columns(
         self, text: bytes, gaps: set[int]
-    ) -> tuple[dict[int, np.ndarray], dict[int, Words], int, dict[int, int]]:
+    ) -> tuple[dict[int, np.ndarray], dict[int, Words], int, dict[int, np.ndarray]]:
         """Parse the columns of numbers and of words. Returns them, the number of rows, and the
-        number of missing numbers of each column.
+        missing numbers of each column (rows,) bool.
 
         Only columns in `gaps` may have missing numbers; they are read as words first.
         """
@@ -247,9 +243,7 @@ class _SampleText(TableText):
                 raise arrow.UnreadableText("a cell that is no number")
             else:
                 numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
-                missing[at] = int(
-                    np.count_nonzero(np.array([not text for text in cells.texts])[cells.codes])
-                )
+                missing[at] = ~cells.there()
         return numbers, words, table.num_rows, missing
 
     def _fault(self, place: int, cell: str) -> str:

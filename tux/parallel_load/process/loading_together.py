@@ -36,6 +36,7 @@ from tux.cluster.rendezvous.joining import ask, ask_again, asking, leave
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.rendezvous.place import Place
 from tux.cluster.transport.control import ReadWhole, Welcome
+from tux.io.samples.crossed import join_crossed
 from tux.io.source.input_files import InputFile
 from tux.options.watcher import NullWatcher, Watcher
 from tux.parallel_load.process.loader_member import met_path
@@ -261,6 +262,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
             out["--columns"] = str(own.columns)
         if asked := own.samples:
             out |= asked.traits()
+            out["--cross"] = " ".join(map(join_crossed, asked.cross or ())) or "none"
         if own.bags:
             out |= own.bags.traits()
         if own.rare:

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from tux.base.errors import TuxError
 from tux.base.text import one_line
+from tux.io.samples.crossed import Crosses
 from tux.io.samples.joined_facts import JoinedFacts, SampleFault
 from tux.io.samples.label_files import LabelFile
 from tux.io.samples.options import SampleForm, SampleOptions
@@ -42,6 +43,7 @@ class SamplesAsked(msgspec.Struct):
     form: SampleForm | None = None
     label: str | None = None
     weight: str | None = None
+    cross: Crosses | None = None
     classes: tuple[str, ...] | None = None
     numeric: bool = False
     multiclass: bool = False
