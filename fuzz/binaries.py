@@ -25,7 +25,8 @@ from tux.io.edges.mat import read_mat_labels
 from tux.io.edges.read import read_edges
 from tux.io.formats import detect
 from tux.io.formats.format import Format
-from tux.io.samples.labels import numbers_of, read_sample_labels
+from tux.io.samples.label_files import read_sample_labels
+from tux.io.samples.labels import numbers_of
 from tux.io.samples.samples import read_samples
 from tux.io.source import text
 

@@ -16,7 +16,8 @@ from tux.io.bags.bags import read_bags, read_vocabulary
 from tux.io.edges.read import read_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import detect_format
-from tux.io.samples.labels import SampleLabels, numbers_of, read_sample_labels
+from tux.io.samples.label_files import read_sample_labels
+from tux.io.samples.labels import SampleLabels, numbers_of
 from tux.io.samples.samples import read_samples
 from tux.io.source import plain_rows, text
 from tux.io.source.input_shares import ShareRows, cut_into_shares, read_share

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from support.machines.loaded import files
 
 from tux.arrays.arrow import STRING, write_parquet, write_text
@@ -97,6 +98,8 @@ def test_tables_that_are_read_whole(tux, here):
         ("train.svm", "", "labelled -1 or 1"),
         ("heavy.svm", "--multiclass", "labelled -1 or 0 or 1"),
         ("table.csv", "--label kind --numeric --weight w", "labelled by numbers"),
+        ("bare.svm", "--labels y.txt", "labelled a or b"),
+        ("x.npz", "--labels y.txt", "labelled a or b"),
     ],
 )
 def test_labelled_samples(tux, here, data, flags, told):
@@ -107,6 +110,9 @@ def test_labelled_samples(tux, here, data, flags, told):
     (here / "heavy.svm").write_text("".join(lines))
     lines = [f"{a},{b},{n},x{c}\n" for a, b, c, n in rows]
     (here / "table.csv").write_text("kind,w,size,town\n" + "".join(lines))
+    (here / "bare.svm").write_text("".join(f"{b}:{n} {c}:2\n" for a, b, c, n in rows))
+    (here / "y.txt").write_text("a\nb\nb\n" * 30)
+    sp.save_npz(here / "x.npz", sp.csr_array(np.array(rows)[:, :3]))
     code, out, err = tux(f"{data} shares --workers 2 --parts 3 {flags}")
     assert code == 0, err
     assert told in out
@@ -166,7 +172,7 @@ def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
         ("graph.metis there --workers 2 --one-type", "metis file"),
         ("ratings there --workers 2 --label a --one-type", "two types of vertices"),
         ("ratings there --workers 2 --numeric --multiclass", "contradict"),
-        ("ratings there --workers 2 --labels y.txt", "--labels needs all edges"),
+        ("ratings there --workers 2 --labels -", "- can be read only once"),
         ("ratings there --workers 2 --label stars", "no column 'stars'"),
         ("docword.txt there --workers 2 --numeric", "a docword file, which is read whole"),
         ("docword.txt there --workers 2 --columns 1,2", "leave --columns out"),

@@ -120,6 +120,13 @@ def test_weights_and_labels_that_are_numbers(monkeypatch):
     check_same(monkeypatch, Linear(loss="squared"), rows, (30, 60), weight="heavy")
 
 
+def test_labels_of_another_file_that_all_machines_have(monkeypatch):
+    rows = columns()
+    Path("y.txt").write_text("".join(f"{each}\n" for each in rows.pop("y")))
+    found = check_same(monkeypatch, BlockPG(), rows, (23, 60), 2, labels="y.txt")
+    assert found.parameters["positive"] == "yes"
+
+
 def test_held_out_rows_that_all_machines_have(monkeypatch):
     write("held", pa.table(columns(town=["Paris"] * ROWS)))
     found = check_same(

@@ -1,18 +1,21 @@
 """The rounds in which loaders of labelled samples tell each other what they have read."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
 
 from tux.io.formats.detect import Format
+from tux.io.samples.label_files import examine_labels
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.shares import read_sample_share
 from tux.io.source.input_shares import cut_into_shares
 from tux.parallel_load.algorithm.columns import BadColumns
 from tux.parallel_load.algorithm.loader import loader, rounds_of
-from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.parallel_load.algorithm.plan import GroupColumns, LoadingPlan
 from tux.parallel_load.algorithm.rounds import run_together
-from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, exchange_samples
+from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, SamplesAsked, exchange_samples
 
 ENDS = ("sample", "feature")
 F4 = np.dtype("f4")
@@ -46,19 +49,30 @@ def test_numbers_of_rows_follow_those_of_the_shares_before(shares):
     }
 
 
-def test_the_number_of_rounds_is_known_before(shares):
+@pytest.mark.parametrize("grouped", ["", "feature"])
+def test_the_number_of_rounds_is_known_before(shares, grouped):
     class Keep(dict):
         def __call__(self, name, row):
             self[name] = row
 
-    taken = []
+    taken, whole = [], replace(plan(), grouped=grouped)
 
     def steps(at, share):
-        edges, _ = yield from exchange_samples(plan(), at, share, [])
-        yield from loader(plan(), at, edges, Keep())
+        edges, _ = yield from exchange_samples(whole, at, share, [])
+        edges.groups = GroupColumns(np.array([at + 2, 9]), np.array([at % 2, 5]))
+        yield from loader(whole, at, edges, Keep())
 
     run_together([*map(steps, range(3), shares)], lambda at, inbox: taken.append(at))
-    assert taken.count(0) == taken.count(2) == rounds_of(plan(), 0)
+    assert taken.count(0) == taken.count(2) == rounds_of(whole, 0)
+
+
+def test_machines_with_other_labels_differ(tmp_path):
+    told = []
+    for text in ("a\nb\n", "b\nb\n", "a\nb\na\n"):
+        (tmp_path / "y.txt").write_text(text)
+        told.append(SamplesAsked(label_file=examine_labels(tmp_path / "y.txt")).traits())
+    assert len({each["--labels"] for each in told}) == 3
+    assert SamplesAsked().traits()["--labels"] == "None"
 
 
 @pytest.mark.parametrize("change", [{"rows": 99}, {"numbered": -1}, {"labels": [["a"]]}])

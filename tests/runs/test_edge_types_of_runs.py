@@ -131,10 +131,11 @@ def test_a_folder_that_is_cut_by_one_type(here, capsys):
     tux.run(SocialShop(), "cut", out="run", jit=False)
     model_of(here / "run", edges, 2)
     words[0] = "other"
-    assert main(["partition", *texts, *words, "dbh:bought", "--workers", "2"]) == 2
-    assert "leave --workers or :bought out" in capsys.readouterr().err
-    assert main(["partition", *texts, *words, "dbh:boght"]) == 2
-    assert "did you mean bought?" in capsys.readouterr().err
+    for more in ([], ["--workers", "2"]):
+        assert main(["partition", *texts, *words, "dbh:boght", *more]) == 2
+        assert "did you mean bought?" in capsys.readouterr().err
+    assert main(["partition", *texts, *words, "dbh:bought,dbh", "--workers", "2"]) == 2
+    assert "one method can be named" in capsys.readouterr().err
     assert main(["partition", "bought.csv", "other", "--parts", "2", "--method", "dbh:b"]) == 2
     assert "add --program PROG" in capsys.readouterr().err
 
@@ -161,6 +162,9 @@ def test_a_folder_of_other_types(here, capsys):
         ("dbh", "SocialShop"),
         ("pds", "SocialShop"),
         ("bicut", "WholeItems"),
+        ("dbh:friend", "SocialShop"),
+        ("aweto:bought", "WholeItems"),
+        ("hybrid:tagged", "WholeItems"),
     ],
 )
 def test_a_folder_of_parts_that_is_cut_in_shares(here, by, name):

@@ -52,6 +52,19 @@ def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
         return _array(file, os.path.getsize(readable_path(path)), str(path), most)
 
 
+def read_npy_rows(path: str | os.PathLike[str], begin: int, end: int) -> np.ndarray:
+    """Read the rows from `begin` to `end`, exclusive, of an array of one dimension that `read_npy`
+    can read. Raises its errors.
+    """
+    where = str(path)
+    with open(readable_path(path), "rb") as file:
+        shape, dtype, _ = _header(file, where)
+        _check_size(shape, dtype, os.path.getsize(readable_path(path)) - file.tell(), where)
+        file.seek(begin * dtype.itemsize, os.SEEK_CUR)
+        array = np.fromfile(file, dtype, end - begin)
+    return _decode_strings(array, where) if dtype.kind in "SU" else array
+
+
 def read_npz(
     path: str | os.PathLike[str], names: Collection[str] | None, most: int = 1
 ) -> dict[str, np.ndarray]:
@@ -83,6 +96,28 @@ def read_npz(
             f"{path} is no readable .npz file ({error})",
             do="Write it again, as numpy.savez or scipy.sparse.save_npz does.",
         ) from None
+
+
+def read_npz_rows(
+    path: str | os.PathLike[str], name: str, begin: int, end: int, length: int | None = None
+) -> np.ndarray:
+    """Read the rows from `begin` to `end`, exclusive, of an array of numbers of one dimension in a
+    .npz file, and of this `length`, if it is given. What is packed before them is unpacked, and
+    given up. Raises `DataError` for any other array, or if it is damaged there.
+    """
+    where = f"{path}:{name}"
+    try:
+        with zipfile.ZipFile(readable_path(path)) as archive, archive.open(f"{name}.npy") as file:
+            shape, dtype, _ = _header(file, where)
+            if dtype.kind not in "biuf" or len(shape) != 1 or not 0 <= begin <= end <= shape[0]:
+                raise DataError(f"no rows {begin:,} to {end:,} of an array", where=where)
+            if length is not None and length != shape[0]:
+                raise DataError(f"{shape[0]:,} rows, not {length:,}", where=where)
+            file.seek(begin * dtype.itemsize, os.SEEK_CUR)
+            size = (end - begin) * dtype.itemsize
+            return np.frombuffer(file.read(size), dtype, end - begin)
+    except (KeyError, *DAMAGED) as error:
+        raise DataError(f"no readable array of numpy ({error})", where=where) from None
 
 
 def write_npy(path: str | os.PathLike[str], array: ArrayLike) -> None:

@@ -5,6 +5,7 @@ processes that load them in shares.
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 
 from tux.base.errors import UsageError
 from tux.cli.partition_tables import job_with_tables
@@ -16,7 +17,7 @@ from tux.io.samples.shares import have_weights
 from tux.io.source.input_files import input_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.loader_process import LoadingJob
-from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS, SamplesAsked
+from tux.parallel_load.process.sample_rounds import SamplesAsked
 
 
 def asks_for_samples(args: Namespace) -> bool:
@@ -54,11 +55,13 @@ def job_of_samples(args: Namespace, format: Format, method: str) -> LoadingJob:
         plain_weights=False,
     )
     path, data = input_files(args.graph), ["label"]
-    if have_weights(path, SAMPLED, asked.options("stop"), format):
+    given = replace(asked.options("stop"), labels=args.labels)
+    if have_weights(path, SAMPLED, given, format):
         data.append("weight")
     how = choose_method([SAMPLED], method, args.parts, [SAMPLED[0]])
-    given = args.workers, args.parts, how.name, args.seed, how.bipartite, how.favourite
-    plan = LoadingPlan(SAMPLED, *given, data={SAMPLED[0]: data}, early=SAMPLE_ROUNDS)
+    cut = args.workers, args.parts, how.name, args.seed, how.bipartite, how.favourite
+    what = of_samples(TypeInput(args.graph, {"value": "<f4"}, None, format), asked, args.labels)
+    assert what.samples
+    plan = LoadingPlan(SAMPLED, *cut, data={SAMPLED[0]: data}, early=what.samples.rounds)
     plan.check()
-    what = of_samples(TypeInput(args.graph, {"value": "<f4"}, None, format), asked)
     return job_with_tables(args, plan, {"": what})

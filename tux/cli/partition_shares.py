@@ -17,7 +17,13 @@ from tux.base.text import data_name, plural
 from tux.cli import show
 from tux.cli.partition_samples import are_samples, check_sample_flags, job_of_samples
 from tux.cli.partition_tables import job_with_tables
-from tux.cli.partition_types import check_names, describe_types, plan_of_types, whole_type
+from tux.cli.partition_types import (
+    check_methods,
+    check_names,
+    describe_types,
+    plan_of_types,
+    whole_type,
+)
 from tux.compare.partitioners import describe_cut_type
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
@@ -50,7 +56,6 @@ from tux.program.program import Program
 NOT_IN_SHARES = {
     "imports": "--import",
     "cap": "--cap",
-    "labels": "--labels",
     "json": "--json",
     "plot": "--plot",
     "assignment": "--assignment",
@@ -66,11 +71,11 @@ def partition_in_shares(args: Namespace, program: Program | None = None) -> None
     """Do what the flags say; `program`: of several edge types. Raises UsageError, DataError,
     DiskError and PeerLost.
     """
-    _check(args)
+    _check(args, program)
     with show.watcher() as watch:
         watch.phase(f"looking at {data_name(args.graph)}")
         job, why = (_job_of_types(args, program), "") if program else _job(args)
-        watch.say(f"cut by {job.plan.partitioner}, in shares by {plural(args.workers, 'process')}")
+        watch.say(f"cut by {job.plan.method}, in shares by {plural(args.workers, 'process')}")
         try:
             graph = load_in_shares(args.out, job, watch=watch)
         except DataError as error:
@@ -81,10 +86,10 @@ def partition_in_shares(args: Namespace, program: Program | None = None) -> None
             watch.warn(text)
     for text in _describe_cut(args, job, why, graph):
         show.say(text)
-    show.say(f"{args.out}: cut by {job.plan.partitioner}, for tux run APP {args.out}")
+    show.say(f"{args.out}: cut by {job.plan.method}, for tux run APP {args.out}")
 
 
-def _check(args: Namespace) -> None:
+def _check(args: Namespace, program: Program | None) -> None:
     """Refuse flags that are wrong before anything is read. UsageError."""
     for name, flag in NOT_IN_SHARES.items():
         if getattr(args, name) is not None:
@@ -94,19 +99,14 @@ def _check(args: Namespace) -> None:
     check_sample_flags(args)
     if not args.out:
         raise UsageError("--workers without a folder to write", do="name it with --out DIR")
-    if args.method and args.method not in IN_SHARES:
-        methods = args.method.split(",")
-        if named := MethodOfType.parse(args.method).edges:
-            raise UsageError(
-                f"--method {args.method} with --workers: a method places the edges of all types",
-                do=f"leave --workers or :{named} out",
-            )
-        if args.method == "all" or len(methods) > 1:
+    if args.method:
+        if args.method == "all" or "," in args.method:
             raise UsageError(
                 f"--method {args.method} with --workers: one method can be named",
                 do=f"name one of {', '.join(IN_SHARES)}; or leave --workers out to compare methods",
             )
-        _plan(args, bipartite=False, method=args.method).check()
+        _plan(args, bipartite=False, method=MethodOfType.parse(args.method).method).check()
+        check_methods([args.method], program)
     disk.check_folder(os.path.abspath(args.out))
     disk.check_new(Path(args.out))
 
@@ -170,17 +170,18 @@ def _format_of(data: Source, args: Namespace | None = None) -> Format:
     """Return the format of an input, of one edge type if there are `args`. Raise UsageError unless
     it can be read in shares.
     """
-    for file in list_files(data):
-        if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
+    labels = getattr(args, "labels", None)
+    for path in [*(file.path for file in list_files(data)), *([labels] if labels else [])]:
+        if not stores.is_uri(path) and not _can_be_read_again(path):
             raise UsageError(
-                f"{file.path} can be read only once, so not in shares",
+                f"{path} can be read only once, so not in shares",
                 do="write it to a file first, or leave --workers out",
             )
     format = detect_format(input_files(data))
     if args is not None and format.bags:
         if format is not Format.DOCWORD or not are_samples(args, format):
             return format
-    if format not in (Format.TEXT, Format.PARQUET):
+    if format not in (Format.TEXT, Format.PARQUET, *([Format.NPZ] if labels else [])):
         raise UsageError(
             f"{source_name(data)} is a {format.value} file, which is read whole",
             do="leave --workers out: shares are those of tables, text or Parquet, and libsvm text",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
-from tux.graph.partitioned import FAVOURING, whole_types
+from tux.graph.partitioned import FAVOURING, CutMethod, choose_method, whole_types
 from tux.graph.union import Union, two_sides
 from tux.inputs.by_type import split_by_type
 from tux.inputs.load import load
@@ -19,7 +20,7 @@ from tux.options.partitioners import check_named_type
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.partition.method_of_type import MethodOfType
 from tux.program import sources
-from tux.program.base_program import other_types
+from tux.program.base_program import first_edge, other_types
 from tux.program.program import Program
 
 NOT_FOR_TYPES = {
@@ -93,14 +94,30 @@ def check_names(args: Namespace, program: Program) -> None:
 
 def plan_of_types(args: Namespace, program: Program, method: str) -> LoadingPlan:
     """Return the plan by which loaders make the folder that one process makes."""
-    ends = [edge.ends for edge in program.edge_types.values()]
-    sides, whole = two_sides(ends), whole_type(program)
-    favourite = "auto"
+    others = {name: edge.ends for name, edge in other_types(program).items()}
+    how, alone = _method_of(program, method, args.parts)
+    given = args.workers, args.parts, how.name, args.seed, how.bipartite, how.favourite
+    plan = LoadingPlan(program.edge.ends, *given, others, whole_type(program))
+    if alone is None:
+        return plan
+    return replace(plan, alone=alone, whole_types=whole_types(program), told=method)
+
+
+def _method_of(program: Program, text: str, parts: int) -> tuple[CutMethod, str | None]:
+    """Return how the edges of all types are cut, or those of one type alone, and the name of that
+    one in `EdgeData.by_type`, None if there is none.
+    """
+    method, named = MethodOfType.parse(text)
+    if named:
+        ends = program.edge_types[named].ends
+        own = [kind for kind in whole_types(program) if kind in ends]
+        key = "" if named == first_edge(program) else named
+        return choose_method([ends], method, parts, own), key
+    sides = two_sides([edge.ends for edge in program.edge_types.values()])
+    favourite, whole = "auto", whole_type(program)
     if whole and method in FAVOURING:
         favourite = "target" if sides and whole in sides[1] else "source"
-    others = {name: edge.ends for name, edge in other_types(program).items()}
-    given = args.workers, args.parts, method, args.seed, bool(sides), favourite
-    return LoadingPlan(program.edge.ends, *given, others, whole)
+    return CutMethod(method, bool(sides), favourite), None
 
 
 def describe_types(plan: LoadingPlan, counts: Mapping[str, int], ids: Mapping[str, int]) -> str:

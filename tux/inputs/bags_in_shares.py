@@ -36,8 +36,7 @@ def reason_of_bags(program: Program, reading: Reading, *, dealt: bool) -> str:
     """
     if not named_bags(reading) and reading.min_count is None:
         return ""
-    plain = isinstance(program.input, Bags) and len(program.edge_types) == 1
-    whole = not plain or dealt and named_bags(reading)
+    whole = not isinstance(program.input, Bags) or dealt and named_bags(reading)
     return "documents are read whole" if whole else ""
 
 

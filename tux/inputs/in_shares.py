@@ -34,6 +34,7 @@ from tux.inputs.loading_jobs import (
 )
 from tux.inputs.machine_share import share_of
 from tux.inputs.rare import rare_rule
+from tux.inputs.samples import group_lines, groups_file
 from tux.inputs.serial_reason import (
     FileFacts,
     LoadRequest,
@@ -54,7 +55,6 @@ from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
 from tux.parallel_load.process.loading_together import make_parts_together
-from tux.parallel_load.process.sample_rounds import SAMPLE_ROUNDS
 from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.program import Program
@@ -149,13 +149,15 @@ class ShareLoading:
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
-        given = run.partitioner, loaders, loaders, seed
-        plan = plan_of(program, *given, found.tables, has_test=has_test)
+        plan = plan_of(
+            program, run.partitioner, loaders, loaders, seed, found.tables, has_test=has_test
+        )
         plan.check()
         inputs = inputs_of_types(program, data, found.formats, run.options.columns)
         if isinstance(program.input, Samples):
             inputs[""] = input_of_samples(inputs[""], program, run.options)
-            plan = replace(plan, early=SAMPLE_ROUNDS)
+            assert inputs[""].samples
+            plan = replace(plan, early=inputs[""].samples.rounds)
         elif are_bags(program, inputs[""].format, run.options):
             inputs[""] = input_of_bags(inputs[""], program.edge.ends, run.options)
             plan = replace(plan, early=BAG_ROUNDS)
@@ -163,7 +165,8 @@ class ShareLoading:
             inputs[""] = inputs[""]._replace(rare=rule)
             plan = replace(plan, early=plan.early + RARE_ROUNDS)
         bad, threads = run.options.on_bad_row, run.threads
-        job = loading_job(plan, inputs, threads, bad, found.share, found.tables.inputs)
+        given = found.share, found.tables.inputs, groups_file(program)
+        job = loading_job(plan, inputs, threads, bad, *given)
         own, folder = self.folders()
         losses = Losses(run.restarts)
         try:
@@ -184,6 +187,7 @@ class ShareLoading:
         if plan.topology:
             check_weights(EdgeFacts.of(train, counted.edges, graph.numbers))
         told = [*table_lines(graph, found.tables.inputs)]
+        told += [*group_lines(groups_file(program), program, graph.grouped)]
         return train, LoadedParts(own, folder, job, counted, losses.why, graph.numbers, told)
 
     def _make_together(
@@ -210,6 +214,7 @@ class ShareLoading:
         assert given.place is not None
         files = [file for own in inputs.values() for file in list_files(own.data)]
         files += [file for own in added_tables(job).values() for file in list_files(own.data)]
+        files += list_files(job.groups.data) if job.groups else []
         self.answers.end()
         try:
             return make_parts_together(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tux.inputs.machine_share import MachineShare
 from tux.inputs.samples import (
     check_reading,
     classes_of,
+    groups_file,
     hash_bits,
     is_multiclass,
     is_numeric,
@@ -32,7 +34,8 @@ from tux.inputs.serial_reason import (
 )
 from tux.inputs.tables_in_shares import FoundTables
 from tux.io.bags.rare import RareRule
-from tux.io.formats.detect import Format
+from tux.io.formats.detect import Format, detect_format
+from tux.io.samples.label_files import examine_labels
 from tux.io.samples.samples import check_samples, sample_form
 from tux.io.source.input_files import (
     FilePiece,
@@ -44,6 +47,7 @@ from tux.io.source.input_files import (
 from tux.io.source.input_shares import LINES, cut_together
 from tux.io.source.text import OnBadRow
 from tux.options.options import Reading
+from tux.options.reading import File
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.bag_rounds import BagsAsked
 from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
@@ -89,10 +93,11 @@ def plan_of(
     how, alone = _method_of(program, partitioner, parts)
     others = {name: edge.ends for name, edge in other_types(program).items()}
     given = loaders, parts, how.name, seed, how.bipartite, how.favourite
-    ends, data = program.edge.ends, dict[str, list[str]]()
+    ends, data, grouped = program.edge.ends, dict[str, list[str]](), ""
     if isinstance(program.input, Samples):
         known = program.vertices[ends[0]].fields
         data = {ends[0]: [name for name in ("label", "weight") if name in known]}
+        grouped = ends[1] if groups_file(program) else ""
     return LoadingPlan(
         ends,
         *given,
@@ -105,6 +110,7 @@ def plan_of(
         edgeless=isinstance(program.input, Points),
         alone=alone,
         whole_types=whole,
+        grouped=grouped,
     )
 
 
@@ -137,12 +143,18 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
     )
     path, kinds = input_files(given.data), program.edge.columns
     form = form or sample_form(path, given.format)
-    check_samples(path, program.edge.ends, kinds, form, asked.options(reading.on_bad_row))
-    return of_samples(given, asked)
+    how = replace(asked.options(reading.on_bad_row), labels=reading.labels)
+    check_samples(path, program.edge.ends, kinds, form, how)
+    return of_samples(given, asked, reading.labels)
 
 
-def of_samples(given: TypeInput, asked: SamplesAsked) -> TypeInput:
-    """Return an input as one of labelled samples that are read as `asked`."""
+def of_samples(given: TypeInput, asked: SamplesAsked, labels: File | None) -> TypeInput:
+    """Return an input as one of labelled samples that are read as `asked`; `labels`: the file of
+    them, if they stand in one of their own. Raises the errors of
+    `tux.io.samples.label_files.examine_labels`.
+    """
+    if labels is not None:
+        asked = msgspec.structs.replace(asked, label_file=examine_labels(labels))
     format, path = given.format, input_files(given.data)
     if format is Format.TEXT and (asked.form or sample_form(path, format)) == "svm":
         format = Format.SVM  # no row runs over several lines
@@ -193,14 +205,17 @@ def loading_job(
     on_bad_row: OnBadRow = "stop",
     share: MachineShare | None = None,
     tables: Mapping[str, TableInput] = NO_TABLES.inputs,
+    groups: str = "",
 ) -> LoadingJob:
     """Return the job of a plan's loaders, each of which reads a share of the files of all `inputs`,
-    by edge type, and of `tables` of vertices, by type. If these are a machine's `share`, only its
-    loaders read. See `LoadingJob`. Raises the errors of
+    by edge type, of `tables` of vertices, by type, and of the file of `groups`. If these are a
+    machine's `share`, only its loaders read. See `LoadingJob`. Raises the errors of
     `tux.io.source.input_shares.cut_into_shares`.
     """
     given = [] if plan.edgeless else [(own.data, own.format) for own in inputs.values()]
     given += [(own.data, Format(own.format)) for own in tables.values()]
+    of_groups = _groups_input(groups)
+    given += [(own.data, own.format) for own in of_groups]
     here = share.loaders(plan.loaders) if share else range(plan.loaders)
     pieces = _pieces_of_loaders(given, here, plan.loaders)
     edges = {}
@@ -211,7 +226,14 @@ def loading_job(
     if all(starmap(_is_plain_text, given)):
         size = sum(file.size for data, _ in given for file in list_files(data))
     types = parquet_types(edges[""].data) if share else None
-    return LoadingJob(plan, edges, threads, on_bad_row, size, types=types, tables=read)
+    named = next((_edges_input(own, next(pieces)) for own in of_groups), None)
+    job = LoadingJob(plan, edges, threads, on_bad_row, size, types=types, tables=read)
+    return msgspec.structs.replace(job, groups=named)
+
+
+def _groups_input(path: str) -> list[TypeInput]:
+    """Return the input of a file of groups, if there is a `path`."""
+    return [TypeInput(path, {}, None, detect_format(path))] if path else []
 
 
 def _edges_input(given: TypeInput, pieces: list[list[FilePiece]]) -> EdgesInput:

@@ -372,13 +372,24 @@ def add_groups(
             f"{read.first_skipped}"
         )
     if unknown := read.unseen[kind]:
-        all_of_it = f"{unknown + len(np.unique(vertex)):,} {kind}s of {name}"
-        warn(
-            f"{unknown:,} of {all_of_it} {'is' if unknown == 1 else 'are'} not in the data: left "
-            "out"
-        )
+        warn(_unknown_note(unknown + len(np.unique(vertex)), unknown, kind, name))
     fields = {**edges.vertex_fields.get(kind, {}), TOGETHER: together}
     return replace(edges, vertex_fields={**edges.vertex_fields, kind: fields})
+
+
+def _unknown_note(rows: int, unknown: int, kind: str, name: str) -> str:
+    """Return the sentence about vertices of a file of groups that the data do not have."""
+    are = "is" if unknown == 1 else "are"
+    return f"{unknown:,} of {rows:,} {kind}s of {name} {are} not in the data: left out"
+
+
+def group_lines(path: str, program: Program, counts: tuple[int, int]) -> Iterator[str]:
+    """Yield the lines that `add_groups` says of a file of groups, of which loaders have counted the
+    features and the unknown ones.
+    """
+    rows, unknown = counts
+    if unknown:
+        yield _unknown_note(rows, unknown, program.edge.ends[1], os.path.basename(path))
 
 
 def count_groups(edges: EdgeData, kind: str) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
+from tux.base.errors import DataError
 from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
 from tux.inputs.bags_in_shares import reason_of_bags
@@ -91,10 +92,16 @@ def read_file_facts(
     if points and len(files) > 1:
         return FileFacts(None, 0)  # it is refused
     for path, _ in files:
-        if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
+        if not can_be_read_again(path):
             return FileFacts(None, 0)
     format = format or (table_format if points else detect_format)(input_files(data))
     return FileFacts(format, sum(file.size for file in files), share_of(data))
+
+
+def can_be_read_again(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is that of a file, which loaders can read, each for itself."""
+    name = os.fspath(path)
+    return name != STANDARD and (stores.is_uri(name) or os.path.isfile(name))
 
 
 def known_partitioner(program: Program, partitioner: str) -> str:
@@ -121,10 +128,10 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
         return why
-    if of_samples and reading.form == "npz":
-        return "a matrix is read whole"
-    if of_samples and reading.labels is not None:
-        return "labels of another file are those of all rows"
+    if of_samples and reading.labels is not None and not can_be_read_again(reading.labels):
+        return "labels can be read only once"
+    if (path := groups_file(asked.program)) and (why := _reason_of_groups(asked, path)):
+        return why
     points = isinstance(asked.program.input, Points)
     if asked.dealt and (points or reading.vertices):
         return "tables of vertices are read by all machines"
@@ -133,10 +140,22 @@ def _reason_of_run(asked: LoadRequest) -> str:
     return ""
 
 
+def _reason_of_groups(asked: LoadRequest, path: str) -> str:
+    if asked.dealt:
+        return "groups are read by all machines"
+    if asked.program.edge.ends[1] in (asked.reading.vertices or {}):
+        return "vertices of a table alone come behind all groups"
+    if not can_be_read_again(path):
+        return "groups can be read only once"
+    try:
+        tables = detect_format(path) in (Format.TEXT, Format.PARQUET)
+    except DataError:
+        return "reading the whole tells what is wrong with the groups"
+    return "" if tables else "groups are read whole, as they are no table"
+
+
 def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
-    if isinstance(program.input, Samples) and (why := _reason_of_samples(program)):
-        return why
     name = MethodOfType.parse(known_partitioner(program, asked.partitioner)).method
     if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
@@ -145,17 +164,12 @@ def _reason_of_program(asked: LoadRequest) -> str:
     return ""
 
 
-def _reason_of_samples(program: Program) -> str:
-    if groups_file(program):
-        return "groups are those of all features"
-    return "samples beside other edges are read whole" if len(program.edge_types) > 1 else ""
-
-
 def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
     program = asked.program
     readable: tuple[Format, ...] = (Format.TEXT, Format.PARQUET)
     if isinstance(program.input, Samples):
         readable += (Format.SVM, Format.LDA_C)
+        readable += (Format.NPZ,) if asked.reading.labels is not None else ()
     elif not found.others:
         readable += tuple(BAGS)
     for each in found.by_type.values():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
-from tux.io.source.text import ADVICE, quote_word
+from tux.io.source.text import ADVICE, NUMBER, quote_word
 
 
 def several_error(text: str, place: str) -> DataError:
@@ -30,6 +30,16 @@ def label_fault(word: str) -> str:
 def label_error(why: str, place: str, lacking: int, rows: int) -> DataError:
     """Return the error about the first of so many `lacking` labels of all `rows`."""
     return DataError(why, where=place, do="Correct the labels." if lacking > rows // 2 else ADVICE)
+
+
+def label_count_error(labels: int, first: str, rows: int, row: str, path: str) -> DataError:
+    """Return the error about so many `labels` of the file `path`, the `first` of which is known,
+    for another number of rows, each called a `row`.
+    """
+    named = f"Its first one, {quote_word(first)}, may be a name: remove it."
+    doubtful = labels == rows + 1 and first and not NUMBER.fullmatch(first)
+    what = f"{labels:,} labels, but {rows:,} {row}s"
+    return DataError(what, where=path, do=named if doubtful else "")
 
 
 def no_label(path: str, first: str) -> DataError:

@@ -15,6 +15,7 @@ from tux.base.errors import DataError, TuxError, UsageError
 from tux.io.bags.bag_lines import LineFacts
 from tux.io.bags.entries import BagSpec
 from tux.io.samples.faults import (
+    label_count_error,
     label_error,
     label_fault,
     no_entry,
@@ -96,7 +97,8 @@ class JoinedFacts:
     def _check_labels(self, where: Where) -> None:
         """Raise `DataError` where labels are several in a row, or are lacking and may not."""
         known = self._kinds
-        if any(facts.lines for facts in self.each) and (several := self._several(known.texts)):
+        beside = self.how.label_file is None and any(facts.lines for facts in self.each)
+        if beside and (several := self._several(known.texts)):
             row = int(known.first[known.texts.index(several)])
             raise several_error(several, where(row))
         rows = self._rows
@@ -104,6 +106,9 @@ class JoinedFacts:
             bad = BadRows(self.asked.path, stop=False)
             bad.count, bad.first = sum(facts.skipped for facts in self.each), self.first_skipped
             raise bad.no_usable_row(self.asked.row)
+        if (file := self.how.label_file) and file.size != self.numbered_rows:
+            given = file.size, file.first, self.numbered_rows
+            raise label_count_error(*given, self.asked.row, file.path)
         if not (lacking := self._lacking):
             return
         if self.how.on_bad_row == "stop":
@@ -137,6 +142,11 @@ class JoinedFacts:
     def rows_before(self, share: int) -> int:
         """Count the rows that have numbers before a share."""
         return sum(facts.numbered for facts in self.each[:share])
+
+    @property
+    def numbered_rows(self) -> int:
+        """The number of rows that have a number, also bad ones."""
+        return self.rows_before(len(self.each))
 
     @property
     def first_skipped(self) -> str:
@@ -184,13 +194,14 @@ class JoinedFacts:
         known = join_ranges(ranges)
         joined = {name: known[column] for column, name in self.large.items() if column in known}
         lines, table = self._lines, self._table
+        lost = lost_note("labels", different[LABELS]) if LABELS in different else ""
+        of_labels = [lost] if lost else []
         if table is None:
-            lost = lost_note("labels", different[LABELS]) if LABELS in different else ""
-            return (*lines.notes(self.asked), *([lost] if lost else []), *column_notes(joined))
+            return (*lines.notes(self.asked), *of_labels, *column_notes(joined))
         names = {at: f"column {table.names[at]}" for at in different if at != LABELS}
         told = {at: lost_note(name, different[at]) for at, name in names.items()}
         rows = sum(facts.rows for facts in self.each)
-        return (*table.sentences(self.asked, rows, told), *column_notes(joined))
+        return (*table.sentences(self.asked, rows, told), *of_labels, *column_notes(joined))
 
     @property
     def _lines(self) -> LineFacts:
@@ -207,6 +218,8 @@ class JoinedFacts:
     @property
     def numbered(self) -> str:
         """The text that tells how columns are numbered: `tux.arrays.edges.EdgeData.numbered`."""
+        if told := self.each[0].numbering:
+            return told
         if (table := self._table) is not None:
             return table.numbering
         return str(self._lines.numbering(self.asked, "svm"))

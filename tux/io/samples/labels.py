@@ -7,7 +7,6 @@ label that is empty or a number that is not finite is none.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,18 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING
-from tux.arrays.npy import read_npy
 from tux.base.errors import DataError, UsageError
 from tux.base.text import join_class_names
 from tux.io.bags.entries import Entries
 from tux.io.bags.pair_faults import number_fault
 from tux.io.source.places import Places
-from tux.io.source.text import NUMBER, Begin, quote_word, read_words, text_blocks
+from tux.io.source.text import NUMBER, Begin, quote_word, text_blocks
 
 Classes = tuple[str, ...]
 Where = Callable[[int], str]
-QUOTED = re.compile(r'"([^"]|"")*"')
 SHOWN = 5  # kinds named in a message
 MORE = (
     "Leave two of them, or join some. The app linear with --loss softmax is for any number of "
@@ -164,26 +160,6 @@ def number_label_fault(label: str, what: str) -> str:
     if not label:
         return f"{what} is missing"
     return number_fault(label, what, False, -MAX_LABEL, MAX_LABEL, F4)
-
-
-def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
-    """Read the labels of a text file, one a line, packed or not, or of a .npy file: numbers,
-    booleans or StringDType, (n,). Double quotes are left out if they are around all of them. Raises
-    `DataError` if it is neither.
-    """
-    if os.fspath(path).endswith(".npy"):
-        array = read_npy(path)
-        if array.ndim != 1 or array.dtype.kind == "c":
-            raise DataError(
-                f"labels are one column of numbers or words, not {array.dtype} of shape "
-                f"{array.shape}",
-                where=str(path),
-            )
-        return array.astype(STRING) if array.dtype.kind in "SU" else array
-    words = read_words(path)
-    if words and all(map(QUOTED.fullmatch, words)):  # as in tables
-        words = [word[1:-1].replace('""', '"').strip() for word in words]
-    return np.array(words, STRING)
 
 
 class InputLine(NamedTuple):

@@ -20,7 +20,8 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.crossed import no_columns_to_cross
-from tux.io.samples.labels import F4, SampleRows, read_sample_labels
+from tux.io.samples.label_files import read_sample_labels
+from tux.io.samples.labels import F4, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows

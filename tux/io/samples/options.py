@@ -11,6 +11,7 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.io.samples.crossed import Crosses
+from tux.io.samples.label_files import LabelFile
 from tux.io.samples.labels import Classes
 from tux.io.source.text import OnBadRow
 
@@ -36,6 +37,12 @@ class SampleOptions:
     multiclass: bool = False
     hash_bits: int = 0
     apart: np.ndarray | None = None  # (n,) labels that do not stand beside the features
+    label_file: LabelFile | None = None  # of which a process reads the labels of its share
+
+    @property
+    def given_apart(self) -> bool:
+        """True if labels do not stand beside the features."""
+        return self.apart is not None or self.label_file is not None
 
     def known_features(self, column: str) -> Ids | None:
         """Return the features, called `column`, of other samples, such as those of training."""

@@ -43,12 +43,12 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
         names.index(how.label) if how.label in names else None if how.label is not None else usual
     )
     has = list_columns(names)
-    if how.apart is not None and label is not None:
+    if how.given_apart and label is not None:
         raise DataError(
             f"{path} has labels itself, in column {names[label]!r}",
             do="Leave the file of labels out, or that column.",
         )
-    if label is None and how.require_labels and how.apart is None:
+    if label is None and how.require_labels and not how.given_apart:
         what = "no column of labels" if how.label is None else f"no column {how.label!r}"
         rule = (
             "; name that of the labels with --label, or a file of them with --labels"

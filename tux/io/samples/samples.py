@@ -26,7 +26,15 @@ from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
 from tux.io.samples.crossed import no_columns_to_cross
-from tux.io.samples.faults import label_error, label_fault, no_entry, no_label, several_error
+from tux.io.samples.faults import (
+    label_count_error,
+    label_error,
+    label_fault,
+    no_entry,
+    no_label,
+    several_error,
+)
+from tux.io.samples.label_files import read_sample_labels
 from tux.io.samples.labels import (
     F4,
     Classes,
@@ -39,7 +47,6 @@ from tux.io.samples.labels import (
     number_label_fault,
     numbers_of,
     plain_number,
-    read_sample_labels,
 )
 from tux.io.samples.matrix import read_matrix
 from tux.io.samples.options import SampleForm, SampleOptions
@@ -48,7 +55,7 @@ from tux.io.samples.tables import read_text_table
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
 from tux.io.source.precision import lost_note
-from tux.io.source.text import NUMBER, BadRows, quote_word
+from tux.io.source.text import BadRows
 
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
@@ -259,10 +266,9 @@ def _join_labels(
     """Give rows the labels of another file, which has a label for each row, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart):
-        what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
-        first = str(apart[0]) if len(apart) == there + 1 else ""
-        named = f"Its first one, {quote_word(first)}, may be a name: remove it." if first else ""
-        raise DataError(what, where=places.path, do="" if NUMBER.fullmatch(first) else named)
+        raise label_count_error(
+            len(apart), str(apart[0]) if len(apart) else "", there, asked.row, places.path
+        )
     column = apart[rows.entries.rows - 1]
     if how.numeric:
         return rows._replace(numbers=column, where=places.of)

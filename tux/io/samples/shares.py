@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import CodedColumn
-from tux.base.errors import MustReadWhole
+from tux.base.errors import DataError, MustReadWhole
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
 from tux.io.bags.bags import drop_unused_values
 from tux.io.bags.entries import BagSpec, Entries
@@ -26,7 +26,9 @@ from tux.io.samples.labels import (
     label_value,
     line_of,
     numbers_of,
+    plain_number,
 )
+from tux.io.samples.matrix_share import read_matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import parquet_table
 from tux.io.samples.samples import (
@@ -39,6 +41,7 @@ from tux.io.samples.samples import (
 from tux.io.samples.table_facts import TableFacts
 from tux.io.samples.tables import text_table
 from tux.io.source.input_files import Files
+from tux.io.source.places import Places
 from tux.io.source.precision import CloseNumbers, NumberRange, column_ranges, large_columns
 from tux.io.source.text import NUMBER, Tell
 
@@ -74,7 +77,8 @@ class SampleFacts(NamedTuple):
     numbers as they are. `words`: some are no numbers. `weighs`: some weight is not 0; `weighed`:
     some is not 1. `large`: the first columns with large values, by number or place, with their
     names. `extremes`: of the numbers of columns, by place, and of labels as `LABELS`, the least and
-    the largest: see `tux.io.source.precision.CloseNumbers`.
+    the largest: see `tux.io.source.precision.CloseNumbers`. `numbering`: of the columns of a
+    matrix.
     """
 
     numbered: int
@@ -91,6 +95,7 @@ class SampleFacts(NamedTuple):
     extremes: dict[int, NumberRange]
     lines: LineFacts | None = None
     table: TableFacts | None = None
+    numbering: str = ""
 
 
 @dataclass
@@ -129,16 +134,46 @@ class SampleShare:
 
 
 class _Read(NamedTuple):
-    """The rows of a share, of which so many have a number; their labels; and the facts that only
-    some forms have.
+    """The rows of a share, of which so many have a number; their labels, if they do not stand in
+    another file; and the facts that only some forms have.
     """
 
     rows: SampleRows
     numbered: int
-    labels: _ShareLabels
+    labels: _ShareLabels | None
     close: dict[int, CloseNumbers]
     lines: LineFacts | None = None
     table: TableFacts | None = None
+    numbering: str = ""
+
+
+class UnlabelledShare(NamedTuple):
+    """The rows of a share whose labels stand in another file."""
+
+    asked: BagSpec
+    how: SampleOptions
+    read: _Read
+
+    def with_labels(self, before: int, rows: int) -> SampleShare:
+        """Read the labels of these rows, behind so many `before` them, of all `rows` that have a
+        number, bad ones too. If the file has labels for another number of rows, none is known.
+        """
+        file, read, ids = self.how.label_file, self.read, self.read.rows.entries.rows
+        assert file is not None
+        if file.size != rows:
+            none = np.zeros(len(ids), np.int32)
+            labels = _ShareLabels(none, none > 0, "", [], False)
+            return _make_share(self.asked, self.how, read, labels)
+        column = file.read_range(before, before + read.numbered)[ids - 1]
+        if self.how.numeric:
+            labels, close = _numbers(column), CloseNumbers()
+            close.add(labels.values)
+            read = read._replace(close={**read.close, LABELS: close})
+        else:
+            labels = _texts(SampleLabels.of(column), ids)
+        places = Places(file.path)
+        read = read._replace(rows=read.rows._replace(where=lambda row: places.of(before + row)))
+        return _make_share(self.asked, self.how, read, labels)
 
 
 def read_sample_share(
@@ -149,18 +184,24 @@ def read_sample_share(
     how: SampleOptions,
     format: Format,
     tell: Tell | None = None,
-) -> SampleShare:
+) -> SampleShare | UnlabelledShare:
     """Read a share of the samples of the `whole` input, which shows the form of the rows: see
     `tux.io.samples.samples.read_samples`. `tell` is called with the amount read.
 
     Raises `DataError` for a bad row, and MustReadWhole where lines seem to have no labels, or have
-    a label -0.
+    some beside those of another file, or have a label -0.
     """
     form, asked = plan_reading(whole, ends, fields, format, how, share)
     if form == "svm":
-        return _make_share(asked, how, _read_lines(asked, how, whole, tell))
-    read = parquet_table if format is Format.PARQUET else text_table
-    return _make_share(asked, how, _of_table(asked, how, read(asked, how, whole, tell)))
+        found = _read_lines(asked, how, whole, tell)
+    elif form == "npz":
+        found = _read_matrix(asked, how, whole)
+    else:
+        read = parquet_table if format is Format.PARQUET else text_table
+        found = _of_table(asked, how, read(asked, how, whole, tell))
+    if found.labels is None:
+        return UnlabelledShare(asked, how, found)
+    return _make_share(asked, how, found, found.labels)
 
 
 def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: Format) -> bool:
@@ -176,9 +217,13 @@ def have_weights(whole: str, ends: tuple[str, str], how: SampleOptions, format: 
 def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | None) -> _Read:
     """Read a share of libsvm text."""
     rules = begin_lines(asked._replace(path=whole), "svm")
-    if rules.head == NOTHING:
+    if rules.head == NOTHING and not how.given_apart:
         raise read_whole(asked, "there seem to be no labels")
+    if rules.head != NOTHING and how.given_apart:
+        raise read_whole(asked, "there are labels beside those of another file")
     entries, lines, numbered = read_share_lines(asked, "svm", rules, tell)
+    if how.given_apart:
+        return _Read(SampleRows(entries, asked.bad.places.of), numbered, None, {}, lines=lines)
     column = entries.labels
     assert column is not None
     close = CloseNumbers()
@@ -195,12 +240,27 @@ def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | Non
     return _Read(rows, numbered, labels, {LABELS: close}, lines=lines)
 
 
+def _read_matrix(asked: BagSpec, how: SampleOptions, whole: str) -> _Read:
+    """Read a share of a matrix, whose labels stand in another file."""
+    if how.label_file is None:
+        raise read_whole(asked, "there are no labels")
+    try:
+        rows = read_matrix_rows(asked, whole, how.label_file.size)
+    except DataError as error:
+        raise read_whole(asked, error.what) from None
+    numbered = len(rows.entries.rows) + asked.bad.count
+    return _Read(rows, numbered, None, {}, LineFacts(), numbering=str(rows.entries.numbering))
+
+
 def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
     """Return the rows of a share of a table."""
     table = found.table
     facts = table.facts._replace(doubtful=table.doubtful())
     rows = table.whole(found.where)
-    if rows.labels is not None:
+    labels = None
+    if how.given_apart:
+        pass
+    elif rows.labels is not None:
         labels = _texts(rows.labels, rows.entries.rows)
     elif rows.numbers is not None:
         labels = _numbers(rows.numbers)
@@ -279,12 +339,15 @@ def _is_number(text: str) -> bool:
 def _first_of(column: np.ndarray, there: np.ndarray) -> float | str:
     """Return the first value of a column that is `there` (n,), "" if none is."""
     label: float | str = column[there][:1].tolist()[0] if there.any() else ""
-    return label
+    # JSON has no NaN
+    return label if isinstance(label, str) or np.isfinite(label) else plain_number(label)
 
 
-def _make_share(asked: BagSpec, how: SampleOptions, read: _Read) -> SampleShare:
+def _make_share(
+    asked: BagSpec, how: SampleOptions, read: _Read, labels: _ShareLabels
+) -> SampleShare:
     """Make a share of the rows that do not lack a label."""
-    rows, labels, lacking = read.rows, read.labels, LackingLabels()
+    rows, lacking = read.rows, LackingLabels()
     parsed = len(rows.entries.rows)
     if labels.lacking.any():
         first = int(rows.entries.rows[np.argmax(labels.lacking)])
@@ -308,6 +371,7 @@ def _make_share(asked: BagSpec, how: SampleOptions, read: _Read) -> SampleShare:
         {key: each.extremes for key, each in read.close.items() if each.extremes},
         read.lines,
         read.table,
+        read.numbering,
     )
     known = labels.values[~labels.lacking]
     return SampleShare(asked, how, left, known, weight, read.close, facts, rows.where)

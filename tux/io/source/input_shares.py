@@ -17,9 +17,9 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import ColumnPieces
-from tux.arrays.npy import map_npy
+from tux.arrays.npy import map_npy, read_npz
 from tux.arrays.packed import head_of, is_packed
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.io.bags.docword import HEAD_LINES
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.request import EdgeRequest
@@ -104,7 +104,9 @@ def _way_to_cut(data: Source, format: Format | None) -> Callable[[InputFile, int
     if format is Format.PARQUET:
         return _near_group
     if format is Format.NPY:
-        return _near_row
+        return partial(_near_row, count=lambda path: len(map_npy(path)))
+    if format is Format.NPZ:
+        return partial(_near_row, count=_count_matrix_rows)
     if format is Format.DOCWORD:
         return partial(_near_line, first=lambda path: _end_of_lines(path, HEAD_LINES))
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
@@ -156,13 +158,22 @@ def _near_group(file: InputFile, at: int) -> int | None:
     return None if place == len(groups) else place
 
 
-def _near_row(file: InputFile, at: int) -> int | None:
-    """Return the number of rows of an array that are about the share `at` / size of its file; None
-    if these are all.
+def _near_row(file: InputFile, at: int, count: Callable[[str], int]) -> int | None:
+    """Return the number of rows of an array, or of a matrix, that are about the share `at` / size
+    of its file, which has ``count(path)``; None if these are all.
     """
-    rows = len(map_npy(file.path))
+    rows = count(file.path)
     place = rows * at // file.size
     return None if place == rows else place
+
+
+def _count_matrix_rows(path: str) -> int:
+    """Count the rows of the matrix in a .npz file; 0 if there is none: who reads it says why."""
+    try:
+        shape = read_npz(path, ("shape",)).get("shape", np.empty(0))
+    except DataError:
+        return 0
+    return max(0, int(shape[0])) if shape.shape == (2,) and shape.dtype.kind in "iu" else 0
 
 
 def _near_line(file: InputFile, at: int, first: Callable[[str], int] | None = None) -> int | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -301,13 +302,28 @@ def read_words(path: str | os.PathLike[str]) -> list[str]:
     """Read a file of one word a line, without blanks around them and blank lines at its end.
     Raises `DataError` for a file that is no text, and for a line that is not UTF-8.
     """
-    words: list[str] = []
-    for block in text_blocks(path):
-        begin = len(words) + 1
-        words += map(str.strip, decode_lines(block, lambda at: f"{path}:{begin + at}"))  # noqa: B023
+    words = [word for piece in word_pieces(path) for word in piece]
     while words and not words[-1]:
         words.pop()
     return words
+
+
+def word_pieces(
+    path: str | os.PathLike[str], begin: int = 0, end: int = sys.maxsize
+) -> Iterator[list[str]]:
+    """Yield the words of a file of one word a line, without blanks around them, piece by piece:
+    those of the lines from number `begin`, counted from 0, to `end`, exclusive. Raises the errors
+    of `read_words`, about these lines.
+    """
+    done = 0
+    for block in text_blocks(path):
+        lines = lines_ending(block)
+        if begin < done + lines:
+            words = decode_lines(block, lambda at: f"{path}:{done + 1 + at}")  # noqa: B023
+            yield [*map(str.strip, words[max(begin - done, 0) : end - done])]
+        done += lines
+        if done >= end:
+            break
 
 
 def note_bad_lines(bad: BadRows, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:

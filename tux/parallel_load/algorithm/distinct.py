@@ -12,6 +12,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.lookup import look_up
 from tux.base.errors import MustReadWhole
 from tux.graph.sorting import count_keys
+from tux.parallel_load.algorithm.groups import GroupRows
 from tux.parallel_load.algorithm.kinds import in_kind, kind_of, signs
 from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
 
@@ -28,6 +29,7 @@ class ShareVertices:
     have answered, then in all. `signs` (ends, 3): see `tux.parallel_load.algorithm.kinds`. If there
     is a table of them, one more row of signs is that of its ids; `rows`: the vertex of each row of
     the table, as a place among these; `beside`: 1 for vertices that are in more than the table.
+    `groups`: rows of the file of groups of this type.
     """
 
     values: np.ndarray
@@ -37,6 +39,7 @@ class ShareVertices:
     position: np.ndarray
     rows: np.ndarray = field(default_factory=lambda: NONE)
     beside: np.ndarray = field(default_factory=lambda: NONE)
+    groups: GroupRows | None = None
 
     def place(self, codes: Codes, plan: LoadingPlan, kind: str, places: np.ndarray) -> None:
         """Replace the vertices in the columns of `codes` by their `places` (n,) in a new order;

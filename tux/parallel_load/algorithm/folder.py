@@ -57,7 +57,7 @@ def join(
         types=types,
         edges=edges[""],
         digest=digest,
-        partitioner=plan.partitioner,
+        partitioner=plan.method,
         seed=plan.seed,
         topology=[*topology],
         classes=[*loaded[0].classes],

@@ -14,6 +14,7 @@ from tux.graph.parts import Part
 from tux.graph.store import edges_prefix, part_arrays
 from tux.graph.topology import WEIGHT
 from tux.parallel_load.algorithm.assembling import assemble_parts
+from tux.parallel_load.algorithm.groups import GROUP_ROUNDS, LEAD_ROUNDS, NamedCounts
 from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.neighbours import share_topology, topology_rounds
 from tux.parallel_load.algorithm.numbering import NumberedShare, number_vertices
@@ -61,7 +62,7 @@ class LoadedEdges:
 class LoadSummary:
     """The result of a loader: the `edges` of the parts that it hosts, by edge type, and their
     vertices by vertex type. `classes`, `numbered` and `categories`: see `InputShare`. `held`: of
-    links.
+    links. `grouped`: of vertices in a file of groups.
     """
 
     edges: dict[str, LoadedEdges] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class LoadSummary:
     numbered: str = ""
     categories: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     held: HeldCounts = HeldCounts()
+    grouped: NamedCounts = NamedCounts()
 
 
 def count_edges(loaded: Sequence[LoadSummary]) -> dict[str, int]:
@@ -82,6 +84,7 @@ def rounds_of(plan: LoadingPlan, fields: int) -> int:
     have so many `fields`.
     """
     more = plan.early + table_rounds(plan) + removal_rounds(plan) + topology_rounds(plan)
+    more += GROUP_ROUNDS + LEAD_ROUNDS if plan.grouped else 0
     more += (ALONE_ROUNDS if plan.alone is not None else 0) + (plan.partitioner in ANYWHERE)
     return plan.loaders + 13 + 2 * len(plan.by_type) + fields + turns_of(plan) + more
 
@@ -108,6 +111,8 @@ def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> 
     told = share.classes, share.numbered, share.categories
     loaded = LoadSummary({}, {}, *told)
     vertices = yield from number_vertices(plan, me, share, keep)
+    if plan.grouped:
+        loaded.grouped = vertices.sizes[plan.grouped].named
     for name in plan.by_type:
         loaded.edges[name] = LoadedEdges(rows=len(vertices.codes[name][0]))
     if plan.partitioner in ANYWHERE:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tux.arrays.edges import TOGETHER
 from tux.arrays.ids import Ids
 from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
@@ -28,6 +29,12 @@ from tux.parallel_load.algorithm.distinct import (
     convert_kind,
     distinct_ids,
     sort_by_index,
+)
+from tux.parallel_load.algorithm.groups import (
+    GroupRows,
+    lead_vertices,
+    rank_groups,
+    take_rows,
 )
 from tux.parallel_load.algorithm.held_links import RemovedLinks
 from tux.parallel_load.algorithm.id_ranges import DEGREES, IdRange, Sizes
@@ -68,6 +75,8 @@ def number_vertices(
     known = yield from exchange_numbers(plan.loaders, told)
     for name, kind in common_kinds(plan, known).items():
         convert_kind(plan, name, types[name], kind, codes)
+    if plan.grouped:
+        types[plan.grouped].groups = yield from _read_groups(plan, share, types)
     slices = yield from _ranges(plan, types)
     owned = yield from _exchange_ids(plan, types, slices, keep)
     sizes, removed = (yield from _sizes(plan, me, owned)), RemovedLinks()
@@ -75,11 +84,43 @@ def number_vertices(
         removed = yield from remove_links(plan, me, slices, owned, sizes, codes, keep)
         yield from count_again(plan, types, slices, owned, codes)
         sizes = yield from _sizes(plan, me, owned)
+    if plan.grouped:
+        yield from _lead_groups(plan, me, owned, sizes, keep)
     positions = yield from _positions(plan, owned, sizes, keep)
     yield from _exchange_answers(plan, types, slices, owned, sizes, positions)
     for name, local in types.items():
         sort_by_index(plan, name, local, codes)
     return NumberedShare(codes, types, sizes, removed)
+
+
+def _read_groups(
+    plan: LoadingPlan, share: InputShare, types: dict[str, ShareVertices]
+) -> Rounds[GroupRows]:
+    """Return the rows of a share of the file of groups, whose ids are of the kind of the data."""
+    assert share.groups is not None
+    rows = yield from rank_groups(plan.loaders, share.groups, plan.grouped)
+    share.groups = None
+    rows.convert(types[plan.grouped].values.dtype, plan.grouped)
+    return rows
+
+
+def _lead_groups(
+    plan: LoadingPlan,
+    me: int,
+    owned: dict[str, IdRange],
+    sizes: dict[str, Sizes],
+    keep: ArrayKeeper,
+) -> Rounds[None]:
+    """Note the places to which groups lead the vertices of this loader's range. Keep their groups:
+    vertices without one are some by themselves.
+    """
+    own = owned[plan.grouped]
+    assert own.named is not None
+    rank = own.named.rank
+    together = np.where(rank < 0, own.named.groups + own.index.astype(np.int64), rank)
+    keep(f"data.{plan.grouped}.{TOGETHER}", together)
+    own.leads, sizes[plan.grouped].named = yield from lead_vertices(plan, me, own.named)
+    own.named = None
 
 
 def _ranges(plan: LoadingPlan, types: dict[str, ShareVertices]) -> Rounds[dict[str, list[slice]]]:
@@ -95,6 +136,8 @@ def _ranges(plan: LoadingPlan, types: dict[str, ShareVertices]) -> Rounds[dict[s
         samples = [(unpack_ids(feed, kind), float(feed.column("f", 1)[0])) for feed in feeds]
         found = splitters(samples, plan.loaders)
         out[name] = ranges(types[name].values, found, plan.loaders)
+        if rows := types[name].groups:
+            rows.slices = ranges(rows.values, found, plan.loaders)
     return out
 
 
@@ -111,6 +154,8 @@ def _exchange_ids(
         for message, own in zip(outbox, slices[name], strict=True):
             message += [*pack_ids(local.values[own]), *(counts[own] for counts in local.degrees)]
             message += [local.beside[own]] if name in plan.tables else []
+        if local.groups:
+            local.groups.pack(outbox)
     kinds = {name: types[name].values.dtype for name in plan.types}
     for local in types.values():
         local.values = local.values[:0]
@@ -118,6 +163,7 @@ def _exchange_ids(
     for name, kind in kinds.items():
         arrived = [_read_ids(feed, kind, plan, name) for feed in feeds]
         ids, owned[name] = _merge_ids(arrived, plan.groups_of(name))
+        owned[name].named = take_rows(feeds, ids, kind, types[name].groups, name)
         _keep_ids(plan, name, ids.values.astype(kind), owned[name].group, keep)
     return owned
 
@@ -217,14 +263,17 @@ def _positions(
         draw = draws(order_key(plan.seed, number), index)
         # numbers below 2^64 / n to the first of n, and so on
         whose = ((draw >> np.uint64(32)) * np.uint64(plan.loaders)) >> np.uint64(32)
-        receivers[name] = [np.flatnonzero(whose == to) for to in range(plan.loaders)]
         columns = draw, index, *owned[name].degrees
+        if leads := owned[name].leads:
+            whose = leads.lead * plan.loaders // leads.places
+            columns = draw, index, leads.lead, *owned[name].degrees
+        receivers[name] = [np.flatnonzero(whose == to) for to in range(plan.loaders)]
         for message, at in zip(outbox, receivers[name], strict=True):
             message += [column[at] for column in columns]
     feeds = columns_by_sender((yield outbox))
     outbox = [[] for _ in range(plan.loaders)]
     for name in plan.types:
-        ends, count = len(plan.ends_of(name)), sizes[name].count
+        ends, count = len(plan.ends_of(name)) + (name == plan.grouped), sizes[name].count
         ranks = _rank_ids(plan, name, [_read_draws(feed, count, ends) for feed in feeds], keep)
         for message, rank in zip(outbox, ranks, strict=True):
             message += [np.array([sum(map(len, ranks))]), rank]
@@ -243,6 +292,8 @@ def _rank_ids(
     """
     draw, index, *degrees = _join_columns(arrived)
     order = np.argsort(draw, kind="stable")  # no two indices have the same draw
+    if name == plan.grouped:
+        order = order[np.argsort(degrees.pop(0)[order], kind="stable")]
     keep(f"order.{name}", index[order].astype(np.int64))
     for end, column in zip(plan.ends_of(name), degrees, strict=True):
         keep(f"{edges_prefix(end.edges)}degrees.{end.side}", column[order])
@@ -275,7 +326,8 @@ def _place_ids(
 
 def _read_draws(feed: MessageColumns, count: int, ends: int) -> Message:
     """Read the next ids that come to their positions' owner: the random number of each, its index,
-    of `count`, and its degrees at each end.
+    of `count`, the place to which its group leads it, if there are groups, and its degrees at each
+    end.
     """
     draw = feed.column("u")
     degrees = (feed.numbers(len(draw), below=DEGREES) for _ in range(ends))

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tux.arrays.arrow import Column, ColumnPieces
+from tux.arrays.edges import TOGETHER
 from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import UsageError
 from tux.graph.union import UnionShape
@@ -55,7 +56,8 @@ class LoadingPlan:
     links of the first type that are held out. `tables`: the fields of vertices that come in tables
     of vertices. `edgeless`: all vertices are those of tables, and no edge is read. `alone`: the
     edge type whose edges the partitioner places alone, as one of two vertex types or of one, and
-    the `whole_types` that edges beside them keep whole.
+    the `whole_types` that edges beside them keep whole; the user has `told` both as one text.
+    `grouped`: the vertex type of which a file names groups.
     """
 
     ends: tuple[str, str]
@@ -75,6 +77,13 @@ class LoadingPlan:
     edgeless: bool = False
     alone: str | None = None
     whole_types: list[str] = field(default_factory=list)
+    told: str = ""
+    grouped: str = ""
+
+    @property
+    def method(self) -> str:
+        """The partitioner, and the type whose edges it places alone, as the user has told them."""
+        return self.told or self.partitioner
 
     @property
     def by_type(self) -> dict[str, tuple[str, str]]:
@@ -108,7 +117,8 @@ class LoadingPlan:
 
     def data_of(self, kind: str) -> list[str]:
         """List the fields of the vertices of a type, those of tables last."""
-        return [*self.data.get(kind, []), *self.tables.get(kind, [])]
+        groups = [TOGETHER] if kind == self.grouped else []
+        return [*self.data.get(kind, []), *self.tables.get(kind, []), *groups]
 
     def union_side(self, end: TypeEnd) -> int:
         """Return the side in the union of all edges at which an end is: 0 for sources."""
@@ -163,6 +173,13 @@ class VertexTableRows(NamedTuple):
     defaults: dict[str, float | None]
 
 
+class GroupColumns(NamedTuple):
+    """Rows of a file of groups: the columns of the ids of vertices, and of groups."""
+
+    vertex: Column | ColumnPieces
+    group: Column | ColumnPieces
+
+
 @dataclass
 class InputShare:
     """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
@@ -170,8 +187,9 @@ class InputShare:
     other edge types, by name, which come after these.
 
     `data`: by type and field, data of the `vertices` of a type, in the order of their ids: those of
-    the shares follow each other. `tables`: rows of tables of vertices, by type. `classes`,
-    `numbered` and `categories`: what all shares have of `tux.arrays.edges.EdgeData`.
+    the shares follow each other. `tables`: rows of tables of vertices, by type; `groups`: of the
+    file of groups. `classes`, `numbered` and `categories`: what all shares have of
+    `tux.arrays.edges.EdgeData`.
     """
 
     src: Column | ColumnPieces
@@ -181,6 +199,7 @@ class InputShare:
     others: Mapping[str, InputShare] = field(default_factory=dict)
     data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     tables: dict[str, VertexTableRows] = field(default_factory=dict)
+    groups: GroupColumns | None = None
     classes: tuple[str, ...] = ()
     numbered: str = ""
     categories: dict[str, dict[str, list[str]]] = field(default_factory=dict)

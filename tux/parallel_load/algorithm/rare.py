@@ -35,7 +35,7 @@ def find_rare(
     values, places = in_kind(ids, kind)
     if places is not None:
         amounts = amounts[np.argsort(places)]
-    slices = yield from _ranges_of(loaders, values)
+    slices = yield from ranges_of(loaders, values)
     inbox = yield [[*pack_ids(values[own]), amounts[own]] for own in slices]
     feeds = columns_by_sender((yield _answers(columns_by_sender(inbox), kind, least)))
     kept = np.concatenate([_read_kept(feed, own) for feed, own in zip(feeds, slices, strict=True)])
@@ -47,7 +47,7 @@ def find_rare(
     return kept if places is None else kept[places], joined, kind
 
 
-def _ranges_of(loaders: int, values: np.ndarray) -> Rounds[list[slice]]:
+def ranges_of(loaders: int, values: np.ndarray) -> Rounds[list[slice]]:
     """Return by owner the slice of a share's ascending ids that is in the owner's range."""
     sample, weight = sample_ids(values, loaders)
     inbox = yield from tell_all(loaders, [*pack_ids(sample), np.array([weight])])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import msgspec
 
+from tux.base.disk import writing
 from tux.io.source.text import Tell
 
 
@@ -14,6 +18,20 @@ class Progress(msgspec.Struct):
 
     size: int = 0
     pieces: float = 0.0
+
+
+def progress_writer(path: Path) -> Tell:
+    """Return a function that writes down in a file how much a loader has read, after each of its
+    large blocks.
+    """
+    part = path.with_suffix(".part")
+
+    def tell(size: int, pieces: float) -> None:
+        with writing(path):
+            part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
+            os.replace(part, path)
+
+    return tell
 
 
 class AmountRead:

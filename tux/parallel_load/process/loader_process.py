@@ -9,7 +9,6 @@ files.
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import sys
@@ -21,7 +20,7 @@ import msgspec
 import numpy as np
 
 from tux.base.allocation import free_memory_early
-from tux.base.disk import replacing, writing
+from tux.base.disk import replacing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
 from tux.base.processes import watch_parent
@@ -32,7 +31,7 @@ from tux.io.bags.rare import RareRule
 from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
-from tux.io.samples.shares import SampleShare, read_sample_share, read_whole
+from tux.io.samples.shares import SampleShare, UnlabelledShare, read_sample_share, read_whole
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.precision import NumberRange
@@ -45,17 +44,20 @@ from tux.parallel_load.algorithm.folder import join
 from tux.parallel_load.algorithm.kept import ArraySpool, SpooledArrays, ranges_of
 from tux.parallel_load.algorithm.loader import LoadSummary, count_edges, loader
 from tux.parallel_load.algorithm.mailbox import Mailbox
-from tux.parallel_load.algorithm.plan import InputShare, LoadingPlan
+from tux.parallel_load.algorithm.plan import GroupColumns, InputShare, LoadingPlan
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
-from tux.parallel_load.process.amount_read import AmountRead, Progress
+from tux.parallel_load.process.amount_read import AmountRead, progress_writer
 from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
+from tux.parallel_load.process.group_share import read_group_share
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
 from tux.parallel_load.process.rare_rounds import leave_out_rare
 from tux.parallel_load.process.sample_rounds import SamplesAsked, exchange_samples
 from tux.parallel_load.process.table_rounds import TableInput, exchange_tables, read_tables
 
 JOB = "job.json"
+EarlyShare = SampleShare | UnlabelledShare | BagShare
+"""A share of rows about which loaders tell each other before they are edges."""
 
 
 class EdgesInput(msgspec.Struct):
@@ -83,7 +85,7 @@ class LoadingJob(msgspec.Struct):
     bytes of the input, if it is text and not packed. `meeting`: of the loaders of several machines;
     `held_out`: held-out edges will be added to the parts. `types`: of the columns, by name, where
     each machine has its own rows; pieces are of its own loaders then. `tables`: of vertices, by
-    type.
+    type; `groups`: of vertices, a pair of ids in each row.
     """
 
     plan: LoadingPlan
@@ -95,6 +97,7 @@ class LoadingJob(msgspec.Struct):
     held_out: bool = False
     types: dict[str, str] | None = None
     tables: dict[str, TableInput] = {}
+    groups: EdgesInput | None = None
 
     @property
     def fields(self) -> dict[str, dict[str, str]]:
@@ -104,10 +107,11 @@ class LoadingJob(msgspec.Struct):
     @property
     def pieces(self) -> list[list[FilePiece]]:
         """The pieces that each loader reads, of one input after the other."""
-        read = [own.pieces for own in self.edges.values()]
-        return [
-            each for own in (*read, *(own.pieces for own in self.tables.values())) for each in own
+        read = [
+            own.pieces for own in (*self.edges.values(), *([self.groups] if self.groups else []))
         ]
+        read += [own.pieces for own in self.tables.values()]
+        return [each for own in read for each in own]
 
 
 class RowsRead(msgspec.Struct):
@@ -149,14 +153,15 @@ class AllLoaderResults(msgspec.Struct):
 class LoaderRows(NamedTuple):
     """A share as it was read, and the facts about the rows of each edge type in it. `early`: what
     was read instead where the loaders must tell each other of it first; `tables`: of vertices, by
-    type, and what was read of the whole of them.
+    type, and what was read of the whole of them; `groups` of vertices.
     """
 
     share: InputShare
     read: dict[str, RowsRead]
-    early: SampleShare | BagShare | None = None
+    early: EarlyShare | None = None
     tables: Mapping[str, TableShare] = {}
     tables_read: dict[str, VertexTableRead] = {}
+    groups: GroupColumns | None = None
 
 
 Read = Callable[[LoadingJob, int, Tell], LoaderRows]
@@ -219,7 +224,7 @@ def _steps(
     """Do all steps of a loader, write its result and return it."""
     use_threads(job.threads)
     before = _most_memory()
-    rows = read(job, number, _progress_writer(graph, number))
+    rows = read(job, number, progress_writer(progress_path(graph, number)))
     has_read()
     rows = yield from complete_rows(job, number, rows)
     keep = ArraySpool(graph, spool_of(graph, number))
@@ -269,21 +274,6 @@ def check_edges(job: LoadingJob, ended: Sequence[LoaderResult]) -> None:
         )
 
 
-def _progress_writer(graph: Path, number: int) -> Tell:
-    """Return a function that writes down how much a loader has read, after each of its large
-    blocks.
-    """
-    path = progress_path(graph, number)
-    part = path.with_suffix(".part")
-
-    def tell(size: int, pieces: float) -> None:
-        with writing(path):
-            part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
-            os.replace(part, path)
-
-    return tell
-
-
 def _most_memory() -> int:
     """Return the bytes of memory that this process has had at most (Linux counts in KiB)."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -307,7 +297,9 @@ def complete_rows(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Load
     """Return the rows of a share as edges, and rows of tables of vertices: both are complete when
     all loaders know those of the others.
     """
-    tables, rows = rows.tables, (yield from _complete_edges(job, number, rows))
+    tables, groups = rows.tables, rows.groups
+    rows = yield from _complete_edges(job, number, rows)
+    rows.share.groups = groups
     if not tables:
         return rows
     read = yield from exchange_tables(job.plan, number, job.tables, tables, rows.share)
@@ -327,9 +319,7 @@ def _complete_edges(job: LoadingJob, number: int, rows: LoaderRows) -> Rounds[Lo
     return LoaderRows(share, rows.read)
 
 
-def _complete_early(
-    job: LoadingJob, number: int, early: SampleShare | BagShare
-) -> Rounds[LoaderRows]:
+def _complete_early(job: LoadingJob, number: int, early: EarlyShare) -> Rounds[LoaderRows]:
     """Return the rows of a share of samples or bags as edges."""
     fields = list(job.fields[""])
     if isinstance(early, BagShare):
@@ -344,7 +334,7 @@ def _complete_early(
     return LoaderRows(share, {"": about})
 
 
-def _read_early(job: LoadingJob, number: int, tell: Tell) -> SampleShare | BagShare | None:
+def _read_early(job: LoadingJob, number: int, tell: Tell) -> EarlyShare | None:
     """Read the share of a loader where the input is labelled samples or bags; else return None."""
     own = job.edges[""]
     share, whole = Files.of(own.data, own.pieces[number]), Files.of(own.data, own.whole)
@@ -370,6 +360,9 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     so_far.begin_next()
     told_first = early is None
     tables = read_tables(job.tables, number, job.on_bad_row, so_far.tell, told_first=told_first)
+    if own := job.groups:
+        given = own.data, own.pieces[number], own.whole, Format(own.format)
+        rows = rows._replace(groups=read_group_share(*given, job.plan.grouped))
     return rows._replace(tables=tables)
 
 

@@ -25,6 +25,7 @@ from tux.io.source.table_lines import LineCounts
 from tux.options.watcher import NullWatcher, Watcher
 from tux.parallel_load.algorithm.digest import DigestThread
 from tux.parallel_load.algorithm.folder import join
+from tux.parallel_load.algorithm.groups import NamedCounts
 from tux.parallel_load.algorithm.held_links import HeldCounts
 from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.kept import SpooledArrays
@@ -68,6 +69,11 @@ class LoadedGraph(NamedTuple):
     def repeated_edges(self, name: str = "") -> int:
         """Count the edges of a type that repeat an earlier one's ends."""
         return sum(sum(each.loaded.edges[name].repeated) for each in self.ended)
+
+    @property
+    def grouped(self) -> NamedCounts:
+        """The numbers of vertices of a file of groups."""
+        return self.ended[0].loaded.grouped
 
     @property
     def numbers(self) -> dict[str, NumberFacts]:

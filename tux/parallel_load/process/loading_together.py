@@ -261,8 +261,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         else:
             out["--columns"] = str(own.columns)
         if asked := own.samples:
-            named = asked.form, asked.label, asked.weight
-            out |= dict(zip(("--form", "--label", "--weight"), map(str, named), strict=True))
+            out |= asked.traits()
             out["--cross"] = " ".join(map(join_crossed, asked.cross or ())) or "none"
         if own.bags:
             out |= own.bags.traits()

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from tux.base.errors import TuxError
 from tux.base.text import one_line
 from tux.io.samples.crossed import Crosses
 from tux.io.samples.joined_facts import JoinedFacts, SampleFault
+from tux.io.samples.label_files import LabelFile
 from tux.io.samples.options import SampleForm, SampleOptions
-from tux.io.samples.shares import SampleFacts, SampleShare
+from tux.io.samples.shares import SampleFacts, SampleShare, UnlabelledShare
 from tux.io.source.precision import NumberRange
 from tux.io.source.text import OnBadRow
 from tux.parallel_load.algorithm.columns import (
@@ -29,10 +31,13 @@ from tux.parallel_load.algorithm.rounds import Message, Rounds, tell_all
 SAMPLE_ROUNDS = 2
 """Rounds that `exchange_samples` takes."""
 
+LABEL_ROUNDS = 1
+"""Rounds that it takes before these, where labels stand in another file."""
+
 
 class SamplesAsked(msgspec.Struct):
     """The options of labelled samples: see those of `tux.io.samples.options.SampleOptions`.
-    `plain_weights`: weights that are all 1 may be kept.
+    `plain_weights`: weights that are all 1 may be kept; `label_file`: labels stand there.
     """
 
     form: SampleForm | None = None
@@ -44,12 +49,25 @@ class SamplesAsked(msgspec.Struct):
     multiclass: bool = False
     hash_bits: int = 0
     plain_weights: bool = True
+    label_file: LabelFile | None = None
 
     def options(self, on_bad_row: OnBadRow) -> SampleOptions:
         """Return the options with which a loader reads."""
-        given = msgspec.structs.asdict(self)
+        given = asdict(self)
         del given["plain_weights"]
         return SampleOptions(**given, on_bad_row=on_bad_row)
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds that `exchange_samples` takes."""
+        return SAMPLE_ROUNDS + (LABEL_ROUNDS if self.label_file else 0)
+
+    def traits(self) -> dict[str, str]:
+        """Return what all machines must be asked for, by the names that the user knows."""
+        named = asdict(self)
+        told = {f"--{name}": str(named[name]) for name in ("form", "label", "weight")}
+        file = self.label_file
+        return told | {"--labels": f"{file.size:,}, digest {file.digest}" if file else str(None)}
 
 
 class EarlyRowsRead(NamedTuple):
@@ -65,12 +83,14 @@ class EarlyRowsRead(NamedTuple):
 
 
 def exchange_samples(
-    plan: LoadingPlan, me: int, share: SampleShare, fields: Sequence[str]
+    plan: LoadingPlan, me: int, share: SampleShare | UnlabelledShare, fields: Sequence[str]
 ) -> Rounds[tuple[InputShare, EarlyRowsRead]]:
     """Return the edges of a share, with the `fields` of edges, and the facts about its rows. Raise
     `DataError` and UsageError about all rows as all loaders do, BadColumns for a message that does
     not fit.
     """
+    if isinstance(share, UnlabelledShare):
+        share = yield from _read_labels(plan, me, share)
     own = np.frombuffer(msgspec.json.encode(share.facts), np.uint8)
     inbox = yield from tell_all(plan.loaders, [own])
     each = [_facts(feed) for feed in columns_by_sender(inbox)]
@@ -87,6 +107,15 @@ def exchange_samples(
     edges = _edges(plan, share, fields, data, joined.rows_before(me))
     edges.classes, edges.numbered = classes, joined.numbered
     return edges, read
+
+
+def _read_labels(plan: LoadingPlan, me: int, share: UnlabelledShare) -> Rounds[SampleShare]:
+    """Return a share with its labels, which stand in another file: tell all how many rows it has,
+    to know those of the shares before.
+    """
+    inbox = yield from tell_all(plan.loaders, [np.array([share.read.numbered])])
+    rows = [feed.number(MORE_THAN_ALL_EDGES) for feed in columns_by_sender(inbox)]
+    return share.with_labels(sum(rows[:me]), sum(rows))
 
 
 def _with_place(
