@@ -1,6 +1,7 @@
 """The beginning of a part, which a launcher compiles with: few rows and edges, of all kinds."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machines.team import SMALL, cut_up, graphs, relaxed
 
+from tux import Edge, Program, Vertex
 from tux.apps.mf.mf import MF
+from tux.arrays.edges import EdgeData
+from tux.engine.checks import refuse_wrong_cut
 from tux.graph.local import LocalGraph
 
 
@@ -48,3 +52,19 @@ def test_a_graph_to_compile_for_knows_what_it_leaves_out(most):
     users, items = graph.vertices.values()
     assert (len(users), users.left_out) == (most, 4 - most)
     assert (len(items), items.left_out) == (most, 4 - most)
+
+
+class SourcesUncut(Program):
+    """Its pages have all their edges as sources on one worker."""
+
+    page = Vertex()
+    link = Edge("page", "page", whole="src")
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_ends_that_are_whole_are_not_taken_for_cut(most):
+    links = EdgeData.of(("page", "page"), [0, 0, 0, 1, 2], [1, 2, 3, 2, 3], {})
+    (part,) = cut_up(links, k=1, by=np.zeros(5, int))
+    graph = LocalGraph.beginning(SourcesUncut(), part, most)
+    assert graph.is_beginning == (most < 5)
+    refuse_wrong_cut(SimpleNamespace(program=SourcesUncut(), graph=graph, cut_types=list))

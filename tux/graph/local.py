@@ -126,6 +126,12 @@ class LocalGraph:
         others = {f"edges.{name}": each for name, each in self.others.items()}
         return {"edges": self.edges, "held_out": self.held_out, **others}
 
+    @property
+    def is_beginning(self) -> bool:
+        """True if edges or rows of the part are left out, and edges join others than they do."""
+        edges = any(each.left_out for each in self.edge_sets.values())
+        return edges or any(each.left_out for each in self.vertices.values())
+
     def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
         declared = self.edges.declared
