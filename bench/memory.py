@@ -74,7 +74,8 @@ class Peaks:
                 command = Path(f"/proc/{process}/cmdline").read_bytes()
             except OSError:
                 continue  # it has ended
-            self.commands[process] = command.replace(b"\0", b" ").decode(errors="replace")
+            if command:  # one that has ended, and that nobody has waited for, has none any more
+                self.commands[process] = command.replace(b"\0", b" ").decode(errors="replace")
             most = self.most.setdefault(process, dict.fromkeys(self.COLUMNS.values(), 0))
             for line in lines:
                 if column := self.COLUMNS.get(line.partition(":")[0]):

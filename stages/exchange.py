@@ -183,7 +183,8 @@ class Exchange(CallingStage):
         if plan.form == "cells":
             parts = self.shares
             if not partition.cuts_few:
-                parts = _shares(len(edges) + edges.left_out, len(vertices), self.shares)
+                rows = len(vertices) + vertices.left_out
+                parts = _shares(len(edges) + edges.left_out, rows, self.shares)
         return Walk.by_vertex(partition, edges, role, along_edges=self.f is not None, parts=parts)
 
     def prepare(self, partition: Partition, batch: Batch | None = None) -> ExchangeStep:

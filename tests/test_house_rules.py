@@ -86,8 +86,13 @@ ONE_DOOR = (
     "sklearn",
 )
 SEVERAL_DOORS = {
-    # files; tables in memory; and the file systems through which all files are opened
-    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/frames.py", "tux/arrays/stores.py"],
+    # files; values; tables in memory; and the file systems through which all files are opened
+    "pyarrow": [
+        "tux/arrays/arrow.py",
+        "tux/arrays/arrow_values.py",
+        "tux/arrays/frames.py",
+        "tux/arrays/stores.py",
+    ],
     # machines; and the rows that they get
     "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }

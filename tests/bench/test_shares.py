@@ -1,5 +1,6 @@
 """bench/shares.py: its table, on a few ratings."""
 
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,10 @@ def test_what_a_process_holds():
 
         until(sees_memory, "its memory is seen")
         assert peaks.largest("no such word", "resident") == 0
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        peaks.look()  # when it has ended, it has no command line
+        assert peaks.largest("cat", "resident") > 0
 
 
 @pytest.mark.long

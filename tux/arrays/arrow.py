@@ -1,5 +1,4 @@
-"""Files in and out through Apache Arrow: compressed streams, text, Parquet. No other file imports
-pyarrow.
+"""Files in and out through Apache Arrow: compressed streams, text, Parquet.
 
 pyarrow is imported inside the functions, since its 0.15 s would be most of the time that a command
 like ``tux info`` takes. What leaves this file is numpy: numbers as they are, strings as
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tux.arrays.arrow_values import numbers_to_arrow, texts_to_arrow, to_numpy, zero_of
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.pieced import ArrayPieces, pop_pieces
@@ -143,22 +143,20 @@ class ColumnPieces:
         """Merge the dictionaries of the pieces that wait into the one of all pieces."""
         import pyarrow as pa
 
-        known = pa.array([], pa.large_string()) if self._texts is None else self._texts
-        none = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), known)
+        known = texts_to_arrow([]) if self._texts is None else self._texts
+        none = pa.DictionaryArray.from_arrays(numbers_to_arrow(np.empty(0, np.int32)), known)
         chunked = pa.chunked_array([none, *(self._pieces[at] for at in self._waiting)])
         first, *chunks = chunked.unify_dictionaries().chunks
         self._texts = first.dictionary
         for at, chunk in zip(self._waiting, chunks, strict=True):
-            self._pieces[at] = _Places(chunk.indices.to_numpy())
+            self._pieces[at] = _Places(to_numpy(chunk.indices))
         self._waiting, self._strings = [], 0
 
     def _as_strings(self) -> CodedColumn:
         """Return the column as strings. Pieces that looked like integers are converted back."""
-        import pyarrow as pa
-
         for at, piece in enumerate(self._pieces):
             if isinstance(piece, np.ndarray):
-                self._pieces[at] = _coded_strings(pa.array(piece).dictionary_encode())
+                self._pieces[at] = _coded_strings(numbers_to_arrow(piece).dictionary_encode())
                 self._wait(at)
         self._merge()
         codes = ArrayPieces(np.dtype(np.int32), self.rows, (piece.codes for piece in self._pieces))
@@ -232,7 +230,7 @@ def _count_padded(chunk: Any) -> int:
 
 
 def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
-    values = np.asarray(chunk.to_numpy(zero_copy_only=False), kind)
+    values = np.asarray(to_numpy(chunk), kind)
     if kind.kind == "f" and not np.isfinite(values).all():
         raise UnreadableText("a number is not finite")
     return values
@@ -246,11 +244,11 @@ def _ids(chunk: Any) -> Any:
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     if pa.types.is_integer(chunk.type):
-        return narrow(chunk.to_numpy(zero_copy_only=False))
+        return narrow(to_numpy(chunk))
     if not pa.types.is_dictionary(chunk.type):
         return _coded_strings(chunk.cast(pa.large_string()).dictionary_encode())
     strings = pc.utf8_trim_whitespace(chunk.dictionary)
-    if pc.any(pc.equal(strings, "")).as_py():
+    if not to_numpy(pc.binary_length(strings)).all():
         raise UnreadableText("an id is empty")
     for kind in (pa.int64(), pa.uint64()):
         try:
@@ -258,7 +256,7 @@ def _ids(chunk: Any) -> Any:
         except pa.ArrowInvalid:
             continue  # not integers, or too large ones
         if len(strings) == 0 or pc.all(pc.equal(pc.cast(numbers, strings.type), strings)).as_py():
-            return narrow(numbers.to_numpy())[chunk.indices.to_numpy()]
+            return narrow(to_numpy(numbers))[to_numpy(chunk.indices)]
     return _coded_strings(pa.DictionaryArray.from_arrays(chunk.indices, strings))
 
 
@@ -276,7 +274,7 @@ def encode(column: np.ndarray) -> CodedColumn:
     each row among them.
     """
     coded = _to_arrow(column).dictionary_encode()
-    return CodedColumn(coded.indices.to_numpy(), _to_numpy(coded.dictionary))
+    return CodedColumn(to_numpy(coded.indices), _to_numpy(coded.dictionary))
 
 
 def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
@@ -288,21 +286,16 @@ def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     """
     import pyarrow.compute as pc
 
-    return np.array(
-        pc.fill_null(pc.index_in(_to_arrow(values), value_set=_to_arrow(among)), -1).to_numpy()
-    )
+    places = pc.index_in(_to_arrow(values), value_set=_to_arrow(among))
+    none = numbers_to_arrow(np.array([-1], np.int32))[0]
+    return np.array(to_numpy(places.fill_null(none)))
 
 
 def _to_arrow(column: Column) -> Any:
-    import pyarrow as pa
-
     if isinstance(column, CodedColumn):
-        return _to_arrow(column.values).take(pa.array(column.codes))
-    return (
-        pa.array(column)
-        if column.dtype.kind in "iufbMm"
-        else pa.array(column.tolist(), pa.large_string())
-    )
+        return _to_arrow(column.values).take(numbers_to_arrow(column.codes))
+    are_numbers = column.dtype.kind in "iufbMm"
+    return numbers_to_arrow(column) if are_numbers else texts_to_arrow(column.tolist())
 
 
 def parse_text(
@@ -472,7 +465,7 @@ def parquet_edges(
             good = np.logical_and.reduce([_good_rows_mask(column) for column in columns])
             table = pa.table(columns, names=[str(at) for at in range(len(columns))])
             yield (
-                (table if good.all() else table.filter(pa.array(good))),
+                (table if good.all() else table.filter(numbers_to_arrow(good))),
                 np.flatnonzero(~good) + done + 1,
             )
             done += len(good)
@@ -517,12 +510,12 @@ def _good_rows_mask(column: Any) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    good = column.is_valid()
     if pa.types.is_floating(column.type):
-        good = pc.and_(good, pc.fill_null(pc.is_finite(column), False))
-    elif not pa.types.is_integer(column.type):
-        good = pc.and_(good, pc.fill_null(pc.not_equal(column, ""), False))
-    return np.asarray(good.to_numpy(zero_copy_only=False))
+        return np.isfinite(to_numpy(column))  # nulls are NaN
+    good = to_numpy(column.is_valid())
+    if pa.types.is_integer(column.type):
+        return good
+    return good & (to_numpy(pc.binary_length(column)) != 0)
 
 
 def read_parquet(
@@ -624,19 +617,13 @@ def _to_numpy(column: Any) -> Any:
 
     if pa.types.is_large_list(column.type):
         whole = column.combine_chunks()
-        return Lists(
-            whole.offsets.to_numpy() - whole.offsets[0].as_py(), whole.flatten().to_numpy()
-        )
+        return Lists(to_numpy(whole.offsets) - whole.offsets[0].as_py(), to_numpy(whole.flatten()))
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return np.array(column.to_pylist(), STRING)
     if not pa.types.is_fixed_size_list(column.type):
-        return np.array(
-            column.to_numpy(zero_copy_only=False)
-            if isinstance(column, pa.Array)
-            else column.to_numpy()
-        )
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    none = pa.array([], column.type.value_type).to_numpy(zero_copy_only=False)
+        return np.array(to_numpy(column))
+    parts = [to_numpy(chunk.flatten()) for chunk in column.chunks]
+    none = np.empty(0, column.type.value_type.to_pandas_dtype())
     return np.concatenate([none, *parts]).reshape(-1, column.type.list_size)
 
 
@@ -654,26 +641,28 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()
-    null = ~np.asarray(whole.is_valid().to_numpy(zero_copy_only=False))
+    null = to_numpy(whole.is_null())
     kind, inner = whole.type, getattr(whole.type, "value_type", None)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        strings = pc.utf8_trim_whitespace(whole.cast(pa.large_string()).fill_null(""))
+        strings = pc.utf8_trim_whitespace(
+            whole.cast(pa.large_string()).fill_null(texts_to_arrow([""])[0])
+        )
         coded = strings.dictionary_encode()
         words = np.array(coded.dictionary.to_pylist(), STRING)
-        codes = coded.indices.to_numpy().astype(np.int32, copy=False)
+        codes = to_numpy(coded.indices).astype(np.int32, copy=False)
         return CodedColumn(codes, words), (words == "")[codes]
     if inner is not None and (pa.types.is_integer(inner) or pa.types.is_floating(inner)):
         lists = whole.cast(pa.large_list(inner))
-        bounds = lists.offsets.to_numpy()
+        bounds = to_numpy(lists.offsets)
         values = lists.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
-        return Lists(bounds - bounds[0], values.to_numpy(zero_copy_only=False)), null
+        return Lists(bounds - bounds[0], to_numpy(values)), null
     if pa.types.is_boolean(kind):
         whole = whole.cast(pa.int8())
     elif pa.types.is_decimal(kind):
         whole = whole.cast(pa.float64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise DataError(f"{kind} is neither numbers nor strings, nor lists of numbers")
-    return np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)), null
+    return to_numpy(whole.fill_null(zero_of(whole.type))), null
 
 
 def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
@@ -686,14 +675,13 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
     for name, array in columns.items():
         if isinstance(array, Lists):
             table_columns[name] = pa.LargeListArray.from_arrays(
-                pa.array(array.bounds), _to_arrow(array.values)
+                numbers_to_arrow(array.bounds), _to_arrow(array.values)
             )
         elif array.ndim == 1:
             table_columns[name] = _to_arrow(array)
         elif flat:
             table_columns |= {
-                f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k]))
-                for k in range(array.shape[1])
+                f"{name}_{k}": numbers_to_arrow(array[:, k]) for k in range(array.shape[1])
             }
         else:
             table_columns[name] = pa.FixedSizeListArray.from_arrays(

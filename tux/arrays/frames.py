@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import is_number
+from tux.arrays.arrow_values import numbers_to_arrow, to_numpy
 from tux.arrays.given import nanoseconds
 from tux.base.errors import DataError
 
@@ -115,9 +116,7 @@ def dates_as_integers(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
         return None
-    times = (
-        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-    )
+    times = to_numpy(column)
     return nanoseconds(times), np.isnat(times)
 
 
@@ -265,7 +264,7 @@ def _column(values: Any) -> Any:
         if values.dtype.kind == "T":
             return pa.array(values.tolist(), pa.large_string(), from_pandas=True)
         if values.dtype.kind != "O":
-            return pa.array(_known_to_arrow(values))
+            return numbers_to_arrow(_known_to_arrow(values))
     try:
         return pa.array(values, from_pandas=True)
     except OverflowError:  # integers of Python beyond int64

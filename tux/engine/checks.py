@@ -111,9 +111,12 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
 
 
 def refuse_wrong_cut(worker: Worker) -> None:
-    """Raise ProgramError where vertices or edges that the program declares whole are cut."""
+    """Raise ProgramError where vertices or edges that the program declares whole are cut. Edges of
+    a graph to compile for alone do not show it: the workers look at their own.
+    """
     end, kind = worker.program.edge.whole, worker.program.edge.ends[0]
-    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], kind, end)):
+    part = None if worker.graph.is_beginning else worker.graph.part
+    if end and part and (vertex := cut_end([part], kind, end)):
         raise ProgramError(
             f"the edges of {kind} {vertex} as {end} lie on several workers, "
             f'and {type(worker.program).__name__} declares them whole="{end}"',

@@ -38,6 +38,7 @@ class LocalVertices:
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
     # fields of the data by name, of each vertex by dense index
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
+    left_out: int = 0  # rows of the worker beside these, in `LocalGraph.beginning`
 
     @staticmethod
     def in_seeded_order(
@@ -148,6 +149,12 @@ class LocalGraph:
         others = {f"edges.{name}": each for name, each in self.others.items()}
         return {"edges": self.edges, "held_out": self.held_out, **others}
 
+    @property
+    def is_beginning(self) -> bool:
+        """True if edges or rows of the part are left out, and edges join others than they do."""
+        edges = any(each.left_out for each in self.edge_sets.values())
+        return edges or any(each.left_out for each in self.vertices.values())
+
     def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
         declared = self.edges.declared
@@ -223,6 +230,24 @@ class LocalGraph:
             for name, each in part.others.items()
         }
         return LocalGraph(vertices, edges, held_out, part, topology, part.has_test, others)
+
+    @staticmethod
+    def beginning(program: BaseProgram, part: Part, most: int) -> LocalGraph:
+        """Make the graph of one worker to compile for alone: of its first edges and rows, at most
+        `most`, unless a column says how often each edge is there.
+        """
+        if program.edge.repeats:
+            return LocalGraph.of(program, part)
+        own = part.beginning(most, program.edge.ends)
+        graph = LocalGraph.of(program, own)
+        graph.edges.left_out = len(part.src) - len(own.src)
+        for name, edges in graph.others.items():
+            edges.left_out = len(part.others[name].src) - len(own.others[name].src)
+        for name, each in graph.vertices.items():
+            if len(each):  # it is no type whose rows are all elsewhere
+                left_out = len(part.types[name].rows) - len(each)
+                graph.vertices[name] = replace(each, left_out=left_out)
+        return graph
 
     @staticmethod
     def whole(

@@ -61,6 +61,34 @@ class TypePart:
             homes[rows] = home
         return homes
 
+    def beginning(self, most: int) -> TypePart:
+        """Keep only the first rows, at most so many of training and of held-out edges alone, and of
+        masters and routes those about them, which do not fit those of other workers any more.
+        """
+        n, some = self.n_train, min(self.n_train, most)
+        rows = np.concatenate([self.rows[:some], self.rows[n : n + most]])
+        masters = self.masters[:most]
+
+        def first(lists: list[np.ndarray], below: int, offset: int = 0) -> list[np.ndarray]:
+            return [each[each < below] - offset for each in (whole[:most] for whole in lists)]
+
+        return replace(
+            self,
+            rows=rows,
+            n_train=some,
+            masters=masters,
+            up=first(self.up, some),
+            down=first(self.down, len(masters)),
+            peek_up=first(self.peek_up, n + len(rows) - some, n - some),
+            peek_down=first(self.peek_down, len(masters)),
+        )
+
+    def beginning_of(self, ends: np.ndarray, most: int) -> np.ndarray:
+        """Return ends of edges as rows of `beginning`, each as some row of its kind."""
+        n, some = self.n_train, min(self.n_train, most)
+        others = some + (ends - n) % max(min(len(self.rows) - n, most), 1)
+        return np.where(ends < n, ends % max(some, 1), others)
+
 
 class EdgePart(NamedTuple):
     """The training edges of one type that one worker holds: the vertex types of their ends, their
@@ -73,10 +101,13 @@ class EdgePart(NamedTuple):
     dst: np.ndarray
     fields: dict[str, np.ndarray]
 
-    def beginning(self, most: int) -> EdgePart:
-        """Keep only the first edges, at most so many."""
+    def beginning(self, most: int, types: Mapping[str, TypePart]) -> EdgePart:
+        """Keep only the first edges, at most so many, between first rows of `types`."""
+        first, second = (types[end] for end in self.ends)
+        src = first.beginning_of(self.src[:most], most)
+        dst = second.beginning_of(self.dst[:most], most)
         fields = {name: column[:most] for name, column in self.fields.items()}
-        return self._replace(src=self.src[:most], dst=self.dst[:most], fields=fields)
+        return self._replace(src=src, dst=dst, fields=fields)
 
 
 @dataclass(frozen=True)
@@ -108,19 +139,23 @@ class Part:
         _, degrees, src, dst, fields = self.others[name]
         return Part(self.types, degrees, src, dst, fields, none, none, {}, self.topology)
 
-    def beginning(self, most: int) -> Part:
-        """Keep only the first edges and held-out edges, at most so many of each."""
-        fields = {name: column[:most] for name, column in self.fields.items()}
-        test_fields = {name: column[:most] for name, column in self.test_fields.items()}
+    def beginning(self, most: int, ends: tuple[str, str]) -> Part:
+        """Keep only the first edges, held-out edges and rows, at most so many of each. Edges join
+        other rows than before, `ends` being their types: it is a part to compile for alone.
+        """
+        own = EdgePart(ends, self.degrees, self.src, self.dst, self.fields)
+        held = EdgePart(ends, self.degrees, self.test_src, self.test_dst, self.test_fields)
+        own, held = own.beginning(most, self.types), held.beginning(most, self.types)
         return replace(
             self,
-            src=self.src[:most],
-            dst=self.dst[:most],
-            fields=fields,
-            test_src=self.test_src[:most],
-            test_dst=self.test_dst[:most],
-            test_fields=test_fields,
-            others={name: each.beginning(most) for name, each in self.others.items()},
+            types={name: each.beginning(most) for name, each in self.types.items()},
+            src=own.src,
+            dst=own.dst,
+            fields=own.fields,
+            test_src=held.src,
+            test_dst=held.dst,
+            test_fields=held.fields,
+            others={name: each.beginning(most, self.types) for name, each in self.others.items()},
         )
 
 

@@ -25,7 +25,7 @@ from tux.program.report import Tables
 OF_EDGES = ".edges"
 """The end of the name of a file of edges with results, behind the name of their type."""
 
-GROUP_BYTES, GROUP_ROWS = 1 << 24, 1 << 20
+GROUP_BYTES, GROUP_ROWS = 1 << 22, 1 << 20
 """The most bytes of fields, and the most rows, of a row group of a model's file."""
 
 LIST_BYTES = 1 << 10

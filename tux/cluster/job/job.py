@@ -82,16 +82,15 @@ class Job(Rendezvous, dict=True, kw_only=True):
         self, rank: int, transport: Transport = NOBODY, *, most: int | None = None
     ) -> Worker:
         """Make the worker of one part, its rows initialised. With `most` it is to be compiled for
-        alone: its rows have no values, and it gets only the first of its edges, at most so many,
-        unless a column says how often each of them is there.
+        alone: its rows have no values, and its graph is the `beginning` of the part.
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
-        own = part if most is None or program.edge.repeats else part.beginning(most)
-        graph = LocalGraph.of(program, own)
-        graph.edges.left_out = len(part.src) - len(own.src)
-        for name, edges in graph.others.items():
-            edges.left_out = len(part.others[name].src) - len(own.others[name].src)
+        graph = (
+            LocalGraph.of(program, part)
+            if most is None
+            else LocalGraph.beginning(program, part, most)
+        )
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,

@@ -25,7 +25,7 @@ from tux.graph.partitioned import PartitionedGraph
 from tux.program.sources import find
 
 COMPILED_EDGES = 1 << 16
-"""Edges of a part that kernels are compiled with."""
+"""Edges of a part, and rows of each type, that kernels are compiled with."""
 
 NONE = StatePlan()
 """No states are kept, and the job begins anew."""
@@ -108,8 +108,8 @@ def _state_fields(states: StatePlan) -> dict[str, Any]:
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, in this process. A few edges are enough: the workers lay
-    all out again.
+    """Compile the kernels of all workers, in this process. A few edges and
+    rows are enough: the workers lay all out again.
     """
     phase("layout and compile")
     worker = job.worker(rank, most=COMPILED_EDGES)

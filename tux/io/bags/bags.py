@@ -120,7 +120,9 @@ def plan_bags(
         lowest = 0  # as scikit-learn writes them
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     most = None if words is None else len(words)
-    return BagPlan(form, BagSpec(bad.path, *ends, field, dtype, lowest, most, bad), words)
+    vocab = "" if how.vocab is None else os.fspath(how.vocab)
+    asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad, vocab=vocab)
+    return BagPlan(form, asked, words)
 
 
 def bags_of(

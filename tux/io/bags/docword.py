@@ -226,7 +226,7 @@ def _head(lines: list[bytes], asked: BagSpec) -> DocwordHead:
         raise DataError(
             f"{sizes[1]:,} {asked.column}s, but the vocabulary has {asked.columns:,}",
             where=asked.bad.places.of(2),
-            do="Name the vocabulary that belongs to this file.",
+            do=f"Name the vocabulary that belongs to this file, not {asked.vocab}.",
         )
     return DocwordHead(*sizes)
 

@@ -50,6 +50,7 @@ class BagSpec(NamedTuple):
     columns: int | None  # the number of columns, if it is known
     bad: BadRows
     bits: int = 0  # columns are hashed into 2^bits (`tux.io.bags.hashed`); 0: they are not
+    vocab: str = ""  # the file of a vocabulary, which has told the number of columns
 
     @property
     def last(self) -> int:
@@ -63,7 +64,7 @@ class BagSpec(NamedTuple):
         if self.columns is not None and number > self.last:
             return (
                 f"{self.column} {number} is beyond the vocabulary of {self.columns:,}, "
-                f"numbered from {self.first}"
+                f"numbered from {self.first} ({self.vocab})"
             )
         return f"{self.column} {number} is too large a number" if number > MAX_COLUMN else ""
 

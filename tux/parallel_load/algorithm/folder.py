@@ -93,13 +93,15 @@ def _join_type(
 
 def _row_groups(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the rows of `pieces` in row groups, as a Parquet file has them that is written at
-    once.
+    once. Of pieces, which are mapped, no more than a row group is copied at a time.
     """
-    group = next(pieces)
+    waiting: list[np.ndarray] = []
+    rows = 0
     for piece in pieces:
-        while len(group) >= ROWS:
-            yield group[:ROWS]
-            group = group[ROWS:]
-        group = np.concatenate([group, piece])
-    for lo in range(0, max(len(group), 1), ROWS):
-        yield group[lo : lo + ROWS]
+        while rows + len(piece) > ROWS:
+            room = ROWS - rows
+            yield np.concatenate([*waiting, piece[:room]])
+            waiting, rows, piece = [], 0, piece[room:]
+        waiting.append(piece)
+        rows += len(piece)
+    yield np.concatenate(waiting)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.arrays.arrow import STRING
+from tux.arrays.arrow import ROWS, STRING
 from tux.arrays.npy import map_npy, npy_pieces, write_npy, write_pieces
 from tux.arrays.pieced import ArrayPieces
 from tux.base.disk import writing
@@ -113,12 +113,15 @@ def _row(kept: Kept, name: str) -> ArrayPieces:
 
 
 def kept_ids(kept: Sequence[Kept], name: str, groups: int) -> Iterator[np.ndarray]:
-    """Yield the ids of one type, by index, a loader's range of one of its `groups` at a time."""
+    """Yield the ids of one type, by index, a loader's range of one of its `groups` at a time; of
+    numbers, no more than a row group, which is mapped anew, as what was read stays in memory.
+    """
     for group in range(groups):
         for loader, each in enumerate(kept):
             own = f"ids.{name}.{group}"
             if own in each:
-                yield np.asarray(each[own])
+                for lo in range(0, max(len(each[own]), 1), ROWS):
+                    yield np.asarray(each[own][lo : lo + ROWS])
             else:
                 columns = (each[f"{own}.{kind}"] for kind in STRINGS)
                 yield unpack_ids(MessageColumns(columns, loader), STRING)
