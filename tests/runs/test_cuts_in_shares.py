@@ -151,5 +151,8 @@ def test_what_needs_all_edges(tmp_path):
 
     assert whole_reason(None, RunOptions(workers=3).plan_for(MF()), MF()) == ""
     assert reason(LDA(), 2) == reason(LDA(), 3) == reason(MF(), 1) == reason(MF(), 2, 4) == ""
+    pages = CutPages()
+    assert reason(pages, 7, partitioner="random") == reason(MF(), 7, partitioner="pds") == ""
+    assert reason(pages, 7, partitioner="pds").startswith("fields of edges that pds places are")
     for program, turns, why in ((LDA(), 0, "fields of edges"), (MF(), 4, "the clocks")):
         assert reason(program, 1, turns).startswith(f"{why} of one worker are")

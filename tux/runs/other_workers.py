@@ -33,6 +33,8 @@ from tux.graph.partitioned import partition_inputs
 from tux.inputs.load import Inputs
 from tux.options.options import RunPlan
 from tux.options.watcher import Watcher
+from tux.parallel_load.algorithm.repeated import ANYWHERE
+from tux.partition.method_of_type import MethodOfType
 from tux.program.program import Program
 from tux.runs.resume import StoppedRun, states_of
 
@@ -61,11 +63,15 @@ def whole_reason(checkpoint: Checkpoint | None, plan: RunPlan, program: Program)
         return ""
     if plan.options.place:
         return "on several machines a checkpoint becomes one of other workers by all edges"
-    if checkpoint.manifest.workers > 1:
-        return ""
     edges = [f for edge in program.edge_types.values() for f in edge.fields.values()]
+    changed = any(f.kind != "data" for f in edges)
+    if checkpoint.manifest.workers > 1:
+        method = MethodOfType.parse(plan.partitioner).method
+        if changed and method in ANYWHERE:
+            return f"fields of edges that {method} places are dealt out by all edges"
+        return ""
     lists = [f for vertex in program.vertices.values() for f in vertex.fields.values()]
-    if any(f.kind != "data" for f in edges) or any(f.is_ragged for f in lists):
+    if changed or any(f.is_ragged for f in lists):
         return "fields of edges of one worker are dealt out by all edges"
     return "the clocks of one worker are known by all edges" if checkpoint.manifest.turns else ""
 
