@@ -167,6 +167,20 @@ def test_errors_of_matrices_are_the_same(here, how, labels, words):
     assert words in told[0][1]
 
 
+@pytest.mark.parametrize("damage", ["bounds", "bytes"])
+def test_damaged_matrices_are_the_same(here, damage):
+    save_matrix(compressed=False)
+    if damage == "bounds":
+        arrays = dict(np.load("x.npz"))
+        np.savez("x.npz", **arrays | {"indptr": arrays["indptr"].astype("f8")})
+    else:
+        first = sp.load_npz("x.npz").data[:9].tobytes()
+        content = Path("x.npz").read_bytes()
+        Path("x.npz").write_bytes(content.replace(first, first[::-1]))
+    told = faults(here, linear(), RunOptions(workers=3, labels="y.txt"), "x.npz")
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize(
     ("labels", "words", "program", "how"),
     [

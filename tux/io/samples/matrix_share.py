@@ -26,7 +26,10 @@ def read_matrix_rows(asked: BagSpec, whole: str, labels: int) -> SampleRows:
     if len(files) > 1 or form != "csr" or rows != labels or asked.bits:
         raise DataError(f"{piece.path} is no matrix of {labels:,} compressed rows")
     end = rows if piece.end is None else piece.end
-    bounds = read_npz_rows(piece.path, "indptr", piece.begin, end + 1, rows + 1).astype(np.int64)
+    bounds = read_npz_rows(piece.path, "indptr", piece.begin, end + 1, rows + 1)
+    if bounds.dtype.kind not in "iu":
+        raise DataError(f"{bounds.dtype} instead of bounds", where=f"{piece.path}:indptr")
+    bounds = bounds.astype(np.int64)
     if (np.diff(bounds) < 0).any() or (bounds[0] and not piece.begin):
         raise DataError("no bounds of rows", where=f"{piece.path}:indptr")
     entries = int(bounds[0]), int(bounds[-1])
