@@ -14,6 +14,7 @@ from support.machines.same_loads import begin_run, faults, load_both_ways
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.random import key, permutation
 from tux.options.options import RunOptions
+from tux.parallel_load.algorithm import numbering
 from tux.parallel_load.algorithm.groups import permute
 from tux.parallel_load.algorithm.rounds import run_together
 
@@ -58,6 +59,12 @@ def test_unknown_features_and_repeated_rows(partitioner):
     Path("t.svm").write_text("1 3:1 99:2\n0 4:2\n")
     found = load(3, test="t.svm", partitioner=partitioner)
     assert any("features of groups.csv are not in the data" in text for text in found.warnings)
+
+
+def test_more_places_than_any_degree(monkeypatch):
+    Path("groups.csv").write_text(pairs(*range(34)))
+    monkeypatch.setattr(numbering, "DEGREES", 20)
+    load(3)
 
 
 def test_packed_and_parquet():

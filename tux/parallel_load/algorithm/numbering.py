@@ -273,8 +273,10 @@ def _positions(
     feeds = columns_by_sender((yield outbox))
     outbox = [[] for _ in range(plan.loaders)]
     for name in plan.types:
-        ends, count = len(plan.ends_of(name)) + (name == plan.grouped), sizes[name].count
-        ranks = _rank_ids(plan, name, [_read_draws(feed, count, ends) for feed in feeds], keep)
+        # groups have no more places than there are vertices
+        below = [sizes[name].count] * (1 + (name == plan.grouped))
+        below += [DEGREES] * len(plan.ends_of(name))
+        ranks = _rank_ids(plan, name, [_read_draws(feed, below) for feed in feeds], keep)
         for message, rank in zip(outbox, ranks, strict=True):
             message += [np.array([sum(map(len, ranks))]), rank]
     feeds = columns_by_sender((yield outbox))
@@ -324,14 +326,13 @@ def _place_ids(
     return position
 
 
-def _read_draws(feed: MessageColumns, count: int, ends: int) -> Message:
+def _read_draws(feed: MessageColumns, below: Sequence[int]) -> Message:
     """Read the next ids that come to their positions' owner: the random number of each, its index,
-    of `count`, the place to which its group leads it, if there are groups, and its degrees at each
-    end.
+    the place to which its group leads it, if there are groups, and its degrees at each end. All but
+    the first are less than `below`, in this order.
     """
     draw = feed.column("u")
-    degrees = (feed.numbers(len(draw), below=DEGREES) for _ in range(ends))
-    return [draw, feed.numbers(len(draw), below=count), *degrees]
+    return [draw, *(feed.numbers(len(draw), below=each) for each in below)]
 
 
 def _read_ranks(feed: MessageColumns, most: int, length: int) -> tuple[int, np.ndarray]:
