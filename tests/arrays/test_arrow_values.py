@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tux.arrays.arrow import parquet_writer
@@ -75,19 +76,27 @@ def test_arrays_become_those_that_pyarrow_makes(given):
 def test_the_zero_of_a_type():
     for kind in (pa.int8(), pa.uint64(), pa.float32()):
         assert zero_of(kind).equals(pa.scalar(0, kind))
+    assert zero_of(pa.bool_()).equals(pa.scalar(False))
 
 
 @pytest.mark.slow
 def test_no_process_of_a_run_imports_pandas(tmp_path):
     marks, data, out = tmp_path / "marks", tmp_path / "ratings.parquet", tmp_path / "run"
+    table, samples = tmp_path / "table.csv", tmp_path / "samples.parquet"
+    table.write_text("town,size,y\n" + "Oslo,4,1\nRome,,0\nRome,5,1\n" * 9)
     (tmp_path / "pandas.py").write_text(NOTES.format(marks=str(marks)))
     with parquet_writer(data) as write:
         write({f: np.arange(400, dtype=np.int32) % n for f, n in (("u", 40), ("i", 9), ("r", 5))})
+    columns = {"size": np.arange(40.0), "y": np.arange(40) % 2}
+    pq.write_table(pa.table({"town": ["Oslo", None] * 20, **columns}), samples)
+    of_samples = ["--no-jit", "--workers", "2", "--epochs", "1"]
     path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}".rstrip(os.pathsep)
     for words in (
         ["info", data],
         ["run", "mf", data, "--no-jit", "--rank", "2", "--workers", "2", "--epochs", "1"]
         + ["--out", out],
+        ["run", "linear", table, "--cross", "town:size", *of_samples],
+        ["run", "linear", samples, *of_samples],
         ["predict", out, "--top", "2", "--out", tmp_path / "best.parquet"],
     ):
         command = [sys.executable, "-c", COMMAND, *map(os.fspath, words)]

@@ -1,9 +1,13 @@
 """Labels of samples that may not be what is meant: told or refused."""
 
 import re
+from decimal import Decimal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.messages import message
+from support.programs.sampled import labels_and_classes
 
 from tux.base.errors import DataError
 from tux.io.samples.samples import read_samples
@@ -53,3 +57,12 @@ def test_a_name_before_labels_is_told(file, first, do):
 def test_quotes_around_labels(file, labels, classes):
     samples = read_samples(file("1:1\n2:1\n", "x.svm"), labels=file(labels, "y.txt"))
     assert samples.classes == classes
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_decimals_of_parquet_are_labels(tmp_path, coded):
+    labels = pa.array([Decimal("1.50"), Decimal("-2"), None, Decimal("1.50")])
+    table = {"a": [1, 2, 3, 4], "y": labels.dictionary_encode() if coded else labels}
+    pq.write_table(pa.table(table), tmp_path / "s.parquet")
+    samples = read_samples(tmp_path / "s.parquet", on_bad_row="skip")
+    assert labels_and_classes(samples) == ([1, -1, 1], ("-2", "1.5"))

@@ -38,7 +38,7 @@ def texts_to_arrow(texts: Sequence[str]) -> Any:
 
 
 def zero_of(kind: Any) -> Any:
-    """Return the scalar of an Arrow type of numbers that is 0."""
+    """Return the scalar of an Arrow type of numbers, or of booleans, that is 0."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(bytes(8))])[0]

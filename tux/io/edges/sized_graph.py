@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
+from tux.arrays.arrow_values import to_numpy
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import are_plausible_sizes
 from tux.base.errors import DataError
@@ -113,7 +114,7 @@ class EntryLines:
             if HEXADECIMAL.search(text):
                 raise arrow.UnreadableText("Arrow reads such numbers as integers")
             table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
-            ends = (table.column(at).to_numpy() for at in range(2))
+            ends = (to_numpy(table.column(at)) for at in range(2))
             if count not in (None, table.num_rows) or not all(
                 1 <= end.min(initial=1) and end.max(initial=1) <= limit
                 for end, limit in zip(ends, self._limits, strict=True)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tux.arrays.arrow_values import to_numpy
 from tux.base.errors import DataError, UsageError
 from tux.io.samples.labels import plain_number
 
@@ -31,8 +32,11 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, column: Any) -> Words:
         """Make it of a dictionary array of strings of Arrow."""
-        codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
-        return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
+        codes = to_numpy(column.indices)
+        if codes.dtype.kind == "f":
+            codes = np.where(np.isnan(codes), -1, codes)
+        texts = [text or "" for text in column.dictionary.to_pylist()]
+        return cls(codes.astype(np.int32, copy=False), texts)
 
     @classmethod
     def of_numbers(cls, numbers: np.ndarray, missing: np.ndarray | None) -> Words:

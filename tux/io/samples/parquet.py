@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
+from tux.arrays.arrow_values import to_numpy, zero_of
 from tux.arrays.frames import Frame
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
@@ -168,21 +169,19 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             column = column.dictionary_decode()
             if role == "number":
                 table.tell_categories(at)
-        there = column.is_valid().to_numpy(zero_copy_only=False)
+        there = to_numpy(column.is_valid())
         if role == "label" and str(column.type) == "null":
             words[at] = Words(np.full(rows, -1, np.int32), [])
             continue
         if role == "label":
-            labels = SampleLabels.of(
-                column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(
-                    zero_copy_only=False
-                )
-            )
+            if str(column.type).startswith("decimal"):
+                column = column.cast("float64")
+            labels = SampleLabels.of(to_numpy(column.fill_null(zero_of(column.type))))
             words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
             continue
         if role == "number":
             missing[at] = ~there
-        values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        values = to_numpy(column.cast("float64", safe=False))
         numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
     bad = {
         at: faulty_values(table.asked, table.roles[at], values) for at, values in numbers.items()

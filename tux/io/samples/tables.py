@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from tux.arrays import arrow
+from tux.arrays.arrow_values import to_numpy
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.edges.columns import plain_name
@@ -228,7 +229,7 @@ class _SampleText(TableText):
         numbers, words, missing = {}, {}, {}
         for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
             if kind is not None:
-                numbers[at] = column.to_numpy()
+                numbers[at] = to_numpy(column)
                 if faulty_values(self.asked, roles[at], numbers[at]).any():
                     raise arrow.UnreadableText("a number that may not be")
                 continue
