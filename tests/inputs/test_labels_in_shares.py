@@ -14,6 +14,7 @@ from support.machines.same_loads import begin_run, faults, load_both_ways
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.linear.linear import Linear
+from tux.base.errors import DataError
 from tux.io.samples.label_files import examine_labels, read_sample_labels
 from tux.io.source import text
 from tux.options.options import RunOptions
@@ -243,3 +244,16 @@ def test_ranges_of_labels_are_those_of_all(here, monkeypatch, content):
         assert [file.read_range(at, end).tolist() for at in range(end + 1)] == [
             whole[at:end] for at in range(end + 1)
         ]
+
+
+@pytest.mark.parametrize("name", ["y.txt", "y.npy"])
+def test_a_file_of_labels_that_is_shorter_now(here, name):
+    def write(labels):
+        np.save(name, labels) if name == "y.npy" else Path(name).write_text("a\n" * len(labels))
+
+    write(np.arange(9))
+    file = examine_labels(name)
+    write(np.arange(5))
+    assert len(file.read_range(2, 5)) == 3
+    with pytest.raises(DataError, match="was changed while it was read"):
+        file.read_range(2, 6)

@@ -108,8 +108,8 @@ def _state_fields(states: StatePlan) -> dict[str, Any]:
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, in this process. A few edges and
-    rows are enough: the workers lay all out again.
+    """Compile the kernels of all workers, in this process. A few edges and rows are enough: the
+    workers lay all out again.
     """
     phase("layout and compile")
     worker = job.worker(rank, most=COMPILED_EDGES)

@@ -34,12 +34,16 @@ class LabelFile(NamedTuple):
 
     def read_range(self, begin: int, end: int) -> np.ndarray:
         """Read the labels from number `begin`, counted from 0, to `end`, exclusive, as
-        `read_sample_labels` reads all.
+        `read_sample_labels` reads all. Raises `DataError` if the file has fewer labels now.
         """
         if _is_npy(self.path):
-            return _in_numpys_strings(read_npy_rows(self.path, begin, end))
-        words = [word for piece in word_pieces(self.path, begin, end) for word in piece]
-        return np.array(_without_quotes(words) if self.quoted else words, STRING)
+            labels = _in_numpys_strings(read_npy_rows(self.path, begin, end))
+        else:
+            words = [word for piece in word_pieces(self.path, begin, end) for word in piece]
+            labels = np.array(_without_quotes(words) if self.quoted else words, STRING)
+        if len(labels) < end - begin:
+            raise DataError(f"{self.path} was changed while it was read")
+        return labels
 
 
 def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
