@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from support.machines.interrupted import TrainingJob
+from support.machines.keeping_job import UNKNOWN
 from support.machines.lda_team import draw_documents
 from support.machines.same_loads import without_processes
 from support.machines.watchers import RecordingSilent
@@ -29,19 +30,7 @@ from tux.options.options import RunOptions
 from tux.runs.begin import load_for
 from tux.runs.other_workers import Cuts, whole_reason
 
-MANIFEST = CheckpointManifest(
-    epoch=1,
-    turns=0,
-    workers=2,
-    seed=0,
-    program="",
-    data="",
-    test=None,
-    parameters={},
-    options={},
-    versions={},
-    metrics_bytes=0,
-)
+MANIFEST = CheckpointManifest(epoch=1, turns=0, workers=2, **UNKNOWN)
 MOVES = [(2, 3), (3, 2)]
 
 
