@@ -52,6 +52,8 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
     assert words[:3] == [f"{tmp_path}/r.csv", f"--test={tmp_path}/t.csv", "--threads=2"]
     assert words_of(MF(), "s3://bucket/r", None, RunOptions(), 2)[0] == "s3://bucket/r"
     assert words_of(MF(), "{a}.csv", None, RunOptions(), 2)[0] == f"{tmp_path}/{{a}}.csv"
+    words = words_of(BlockPG(groups="g.tsv"), "x.svm", None, RunOptions(), 2)
+    assert f"--groups={tmp_path}/g.tsv" in words
 
 
 @pytest.mark.parametrize(

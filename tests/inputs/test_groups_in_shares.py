@@ -96,6 +96,7 @@ def test_rare_features_are_not_known():
         (pairs(1, 2) + "5,3\n", "is in two groups"),
         (pairs(1, features=range(70, 80)), "is one of the data"),
         (pairs(1, 2) + "5\n", "groups.csv:35"),
+        ("1 2:1 3:1\n0 4:1\n", "with the columns feature and group"),
     ],
 )
 def test_errors_are_the_same(here, lines, words):

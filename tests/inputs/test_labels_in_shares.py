@@ -185,7 +185,7 @@ def test_damaged_matrices_are_the_same(here, damage):
 @pytest.mark.parametrize(
     ("labels", "words", "program", "how"),
     [
-        (label_lines("a", "b", m=59), "59 labels, but 60 samples", BlockPG(), {}),
+        (label_lines("a", "b", m=59), "label for each sample of x.svm", BlockPG(), {}),
         ("y\n" + label_lines("a", "b"), "may be a name", BlockPG(), {}),
         ('"y"\n' + label_lines('"1"', '"0"'), "'y', may be a name", linear("squared"), {}),
         (label_lines("1", "0", m=61), "61 labels", linear(), {"on_bad_row": "skip"}),
@@ -193,9 +193,9 @@ def test_damaged_matrices_are_the_same(here, damage):
         (label_lines("a", m=50) + "\n" + label_lines("b", m=9), "y.txt:51", BlockPG(), {}),
         (label_lines("1", m=50) + "x\n" + label_lines("2", m=9), "y.txt:51", linear("squared"), {}),
         (label_lines("1", m=50) + "inf\n" + label_lines("2", m=9), "finite", linear(), {}),
-        (label_lines("a"), "of one kind", BlockPG(), {}),
+        (label_lines("a"), "all labels of y.txt are of one kind", BlockPG(), {}),
         (label_lines("a", m=40) + label_lines("b", "c", m=20), "y.txt:4", BlockPG(), {}),
-        (label_lines("a", "b"), "neither", BlockPG(negative="a", positive="c"), {}),
+        (label_lines("a", "b"), "labels of y.txt", BlockPG(negative="a", positive="c"), {}),
         (label_lines("a", "b"), "labels stand either", BlockPG(), {"label": "y", "form": "table"}),
         ("a\0\n" * 60, "not a text file", BlockPG(), {}),
     ],

@@ -13,6 +13,7 @@ from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
 from tux.base.text import flag_of
 from tux.inputs.by_type import held_out_data, name_files, split_by_type
+from tux.inputs.origin import whole_parameters
 from tux.io.samples.crossed import join_crossed
 from tux.options.options import OPTIONS, RunOptions
 from tux.options.rules import FILE, SECONDS, SWITCH
@@ -52,7 +53,7 @@ def words_of(
     for kind, table in (options.vertices or {}).items():
         words.append(f"--vertices={kind}={_path(table)}")
     words += [f"--cross={join_crossed(names)}" for names in options.cross or ()]
-    return words + _parameters(program.parameters)
+    return words + _parameters(whole_parameters(program, program.parameters))
 
 
 def _parameters(chosen: Mapping[str, Any]) -> list[str]:

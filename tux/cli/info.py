@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> di
         **run.sizes.get("others", {}),
     }
     findings = {
-        "command": " ".join(run.command) or "from Python",
+        "command": shlex.join(run.command) or "from Python",
         "program": run.app.name,
         "parameters": _join_values(run.parameters),
         "seed": str(run.seed),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from tux.graph.manifest import is_partitioned
 from tux.inputs.by_type import origin_of_types
 from tux.inputs.memory import MemoryData
 from tux.io.source.input_files import absolute_source, lookup_path
+from tux.program.input import Samples
+from tux.program.program import Program
 
 
 def cut_folder(data: Any) -> Path | None:
@@ -39,3 +42,22 @@ def are_files(data: Any) -> bool:
     """Return whether data are files, or files of each edge type."""
     each = data.values() if isinstance(data, dict) else [data]
     return not any(isinstance(own, EdgeData | MemoryData) for own in each)
+
+
+def whole_parameters(program: Program, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of a program's parameters in a form that means the same in any folder: the path
+    of a file of groups is absolute.
+    """
+    name = program.input.groups if isinstance(program.input, Samples) else ""
+    path = parameters.get(name, "")
+    return {**parameters, name: absolute_source(path)} if path else dict(parameters)
+
+
+def files_beside(program: Program, options: Mapping[str, Any]) -> list[str]:
+    """Return the files that are read beside the data, as `run.json` names them: those of labels, of
+    vertices and of groups.
+    """
+    name = program.input.groups if isinstance(program.input, Samples) else ""
+    groups = whole_parameters(program, program.parameters).get(name)
+    files = [options.get("labels"), *options.get("vertices", {}).values(), groups]
+    return [file for file in files if file]

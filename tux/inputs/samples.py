@@ -48,7 +48,7 @@ def read_labelled_samples(
     """
     check_reading(program, reading)
     classes = classes_of(program, train)
-    with explain_unknown_labels(source, classes, train, program):
+    with explain_unknown_labels(reading.labels or source, classes, train, program):
         samples = read_samples(
             source,
             program.edge.ends,

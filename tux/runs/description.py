@@ -7,7 +7,7 @@ from platform import python_version
 
 from tux.base.version import VERSION
 from tux.inputs.load import Data, Inputs
-from tux.inputs.origin import cut_folder, origin
+from tux.inputs.origin import cut_folder, origin, whole_parameters
 from tux.options.options import RunOptions
 from tux.program import sources
 from tux.program.program import Program
@@ -59,5 +59,6 @@ def _record(program: Program, options: RunOptions, data: DataOrigin) -> RunRecor
         "tux": VERSION,  # the metadata of an editable installation may be out of date
         **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
-    parameters, command = program.parameters, list(options.command)
+    parameters = whole_parameters(program, program.parameters)
+    command = list(options.command)
     return RunRecord(app, parameters, options.seed, {}, data, command=command, versions=versions)

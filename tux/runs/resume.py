@@ -27,7 +27,7 @@ from tux.checkpoint.store import (
     find_newest_checkpoint,
     tell_left_out,
 )
-from tux.inputs.origin import cut_folder
+from tux.inputs.origin import cut_folder, files_beside, whole_parameters
 from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.options.rules import FILE, TABLES
 from tux.partition.method_of_type import is_open
@@ -102,34 +102,33 @@ class StoppedRun:
         """
         run, test = str(self.path / "run.json"), record.test
         test_digest, test_path = (test.digest, test.path_text) if test else (None, run)
+        data_files = ", ".join([record.data.path_text, *files_beside(program, self.run.options)])
         if self.checkpoint is None:
-            self._check_loaded_data(record, test_digest, test_path)
+            self._check_loaded_data(record, data_files, test_digest, test_path)
             return
         kept = self.start_checkpoint.manifest
         if kept.program != record.app.digest:
             path = Path(sources.source_of(program).path)
             raise changed_source_error(self.run.app, record.app, path)
         now = {
-            "the data": (kept.data, record.data.digest, record.data.path_text),
+            "the data": (kept.data, record.data.digest, data_files),
             "the held-out data": (kept.test, test_digest, test_path),
-            "the parameters": (kept.parameters, dict(record.parameters), run),
+            "the parameters": (whole_parameters(program, kept.parameters), record.parameters, run),
             "the seed": (kept.seed, record.seed, run),
         }
         for what, (before, after, where) in now.items():
             if before != after:
                 raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
 
-    def _check_loaded_data(self, record: RunRecord, test: str | None, test_path: str) -> None:
+    def _check_loaded_data(
+        self, record: RunRecord, files: str, test: str | None, path: str
+    ) -> None:
         """Raise Refused if the data are others than those that the run had loaded, if it had."""
         had = self.run.data.digest, self.run.test.digest if self.run.test else ""
         if had[0] and had[0] != record.data.digest:
-            raise Refused(
-                "the data changed since the run began", where=record.data.path_text, do=OTHER
-            )
+            raise Refused("the data changed since the run began", where=files, do=OTHER)
         if had[1] and had[1] != test:
-            raise Refused(
-                "the held-out data changed since the run began", where=test_path, do=OTHER
-            )
+            raise Refused("the held-out data changed since the run began", where=path, do=OTHER)
 
 
 def changed_source_error(before: App, now: App, path: Path) -> Refused:

@@ -191,6 +191,11 @@ def bag_edges(asked: EdgeRequest, form: Form) -> EdgeData:
     `read_bags`.
     """
     asked.refuse_columns(f"a {form} file")
+    if asked.against is not None and not set(asked.ends) <= asked.against.keys():
+        raise DataError(
+            f"{asked.path} is a {form} file, which has no column {asked.ends[1]}",
+            do=f"Give a table with the columns {' and '.join(asked.ends)}.",
+        )
     how = {"form": form, "on_bad_row": asked.on_bad_row, "numbered": asked.numbered}
     return read_held_out(asked.path, asked.ends, asked.fields, asked.against, **how)
 

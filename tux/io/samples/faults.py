@@ -32,24 +32,29 @@ def label_error(why: str, place: str, lacking: int, rows: int) -> DataError:
     return DataError(why, where=place, do="Correct the labels." if lacking > rows // 2 else ADVICE)
 
 
-def label_count_error(labels: int, first: str, rows: int, row: str, path: str) -> DataError:
+def label_count_error(labels: int, first: str, rows: int, asked: BagSpec, path: str) -> DataError:
     """Return the error about so many `labels` of the file `path`, the `first` of which is known,
-    for another number of rows, each called a `row`.
+    for another number of `rows`.
     """
-    named = f"Its first one, {quote_word(first)}, may be a name: remove it."
-    doubtful = labels == rows + 1 and first and not NUMBER.fullmatch(first)
-    what = f"{labels:,} labels, but {rows:,} {row}s"
-    return DataError(what, where=path, do=named if doubtful else "")
+    do = f"Give one label for each {asked.row} of {asked.path}, in the same order."
+    if labels == rows + 1 and first and not NUMBER.fullmatch(first):
+        do = f"Its first one, {quote_word(first)}, may be a name: remove it."
+    return DataError(f"{labels:,} labels, but {rows:,} {asked.row}s", where=path, do=do)
 
 
 def no_label(path: str, first: str) -> DataError:
     """Return the error about samples none of which has a label; why, of the `first` bad row."""
-    return DataError(f"no sample of {path} has a label; the first: {first}")
+    return DataError(
+        f"no sample of {path} has a label; the first: {first}", do="Correct the labels."
+    )
 
 
 def no_entry(asked: BagSpec, rows: int) -> DataError:
     """Return the error about so many rows without an entry."""
-    return DataError(f"no {asked.column} in {rows:,} {asked.row}s of {asked.path}")
+    return DataError(
+        f"no {asked.column} in {rows:,} {asked.row}s of {asked.path}",
+        do=f"Give {asked.row}s that have {asked.column}s. Are these the right file and --form?",
+    )
 
 
 def no_weight(row: str) -> DataError:

@@ -108,7 +108,7 @@ class JoinedFacts:
             raise bad.no_usable_row(self.asked.row)
         if (file := self.how.label_file) and file.size != self.numbered_rows:
             given = file.size, file.first, self.numbered_rows
-            raise label_count_error(*given, self.asked.row, file.path)
+            raise label_count_error(*given, self.asked, file.path)
         if not (lacking := self._lacking):
             return
         if self.how.on_bad_row == "stop":
@@ -236,18 +236,18 @@ class JoinedFacts:
         of `_kinds`, and the classes. Raises the errors of `tux.io.samples.labels.label_signs`, and
         UsageError for a label that is none of the classes which the user has named.
         """
-        kinds, named = self._kinds, self.how.classes
+        kinds, named, source = self._kinds, self.how.classes, self.how.labels_path(self.asked.path)
         if len(kinds.texts) <= SPELLED_LABELS:
             kinds = kinds._replace(texts=self._spell(kinds.texts))
         merged, kind_of = kinds.merge()
         told = kind_numbers if self.how.multiclass else kind_signs
         try:
-            values, classes = told(merged, named, where, self.asked.path)
+            values, classes = told(merged, named, where, source)
         except UnknownLabel as error:
             if named is None:
                 raise
             many = self.how.multiclass
-            raise unknown_label(error, self.asked.path, named, multiclass=many) from None
+            raise unknown_label(error, source, named, multiclass=many) from None
         return values, kind_of, classes
 
     @cached_property

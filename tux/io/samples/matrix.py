@@ -28,6 +28,8 @@ from tux.io.samples.labels import SampleRows, plain_number
 FORMS = ("csr", "csc", "coo")
 PARTS = ("format", "shape", "data", "indices", "indptr", "row", "col")
 """The arrays of a file that are read."""
+WRITE = f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
+"""Advice about arrays that are no matrix."""
 
 
 def read_matrix(asked: BagSpec, samples: int | None) -> SampleRows:
@@ -66,14 +68,12 @@ def matrix_rows(
     """
     shape, row, column, value = matrix_entries(arrays, asked.path)
     rows = shape[0]
-    if samples is None and not is_plausible_size(rows, len(value)):
+    if samples != rows and not is_plausible_size(rows, len(value)):
         raise DataError(
             f"{rows:,} rows, but only {len(value):,} entries",
             where=asked.path,
             do="Leave rows without entries out.",
         )
-    if samples is not None and samples != rows:
-        raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
     row, column, value = sum_entries(row, column, value)
     keep = np.ones(rows, np.bool_)
     keep[_note_bad_numbers(asked, row, column, value, counts=counts)] = False
@@ -140,9 +140,7 @@ def matrix_entries(
             if form in (*FORMS, "none")
             else f"holds a matrix of form {form}"
         )
-        raise DataError(
-            f"{path} {what}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
-        )
+        raise DataError(f"{path} {what}", do=WRITE)
     shape = arrays["shape"]
     if (
         shape.shape != (2,)
@@ -151,7 +149,9 @@ def matrix_entries(
         or int(shape[0]) > MAX_VERTICES
     ):
         raise DataError(
-            f"{shape.tolist()} is the shape of no matrix that can be held", where=f"{path}:shape"
+            f"{shape.tolist()} is the shape of no matrix that can be held",
+            where=f"{path}:shape",
+            do=WRITE,
         )
     rows, columns = (int(size) for size in shape)
     for name in needed[:3]:
@@ -160,6 +160,7 @@ def matrix_entries(
             raise DataError(
                 f"{array.dtype} of shape {array.shape} instead of a row of numbers",
                 where=f"{path}:{name}",
+                do="Convert it to real numbers." if array.dtype.kind == "c" else WRITE,
             )
     data = arrays["data"]
     if form == "coo":
@@ -168,18 +169,26 @@ def matrix_entries(
             raise DataError(
                 f"{len(row):,} rows, {len(column):,} columns and {len(data):,} values of entries",
                 where=path,
+                do=WRITE,
             )
     else:
         major, minor, data = _expand_rows(arrays, rows if form == "csr" else columns, path)
         row, column = (major, minor) if form == "csr" else (minor, major)
+    _check_places(row, column, (rows, columns), path)
+    return (rows, columns), row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
+
+
+def _check_places(row: np.ndarray, column: np.ndarray, shape: tuple[int, int], path: str) -> None:
+    """Raise `DataError` for an entry outside of the matrix; `row` and `column` are (m,)."""
+    rows, columns = shape
     for name, index, size in (("row", row, rows), ("column", column, columns)):
         if len(index) and not (int(index.min()) >= 0 and int(index.max()) < size):
             raise DataError(
                 f"{name} {int(index.min())} .. {int(index.max())} in a matrix of {rows:,} x "
                 f"{columns:,}",
                 where=path,
+                do=WRITE,
             )
-    return (rows, columns), row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
 
 
 def _expand_rows(
@@ -196,6 +205,6 @@ def _expand_rows(
         or bounds[-1] > min(len(indices), len(data))
     ):
         what = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
-        raise DataError(what, where=f"{path}:indptr")
+        raise DataError(what, where=f"{path}:indptr", do=WRITE)
     used = int(bounds[-1])
     return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]

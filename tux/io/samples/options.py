@@ -44,6 +44,12 @@ class SampleOptions:
         """True if labels do not stand beside the features."""
         return self.apart is not None or self.label_file is not None
 
+    def labels_path(self, path: str) -> str:
+        """Return the path of the labels of samples in the file `path`."""
+        if self.label_file is not None:
+            return self.label_file.path
+        return path if self.labels is None else os.fspath(self.labels)
+
     def known_features(self, column: str) -> Ids | None:
         """Return the features, called `column`, of other samples, such as those of training."""
         return (self.against or {}).get(column)

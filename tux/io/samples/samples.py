@@ -267,7 +267,7 @@ def _join_labels(
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart):
         raise label_count_error(
-            len(apart), str(apart[0]) if len(apart) else "", there, asked.row, places.path
+            len(apart), str(apart[0]) if len(apart) else "", there, asked, places.path
         )
     column = apart[rows.entries.rows - 1]
     if how.numeric:
@@ -296,8 +296,8 @@ def _classes(
         rows = _drop_rows(rows, lacking, why, bad)
         labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
-    told = class_numbers if how.multiclass else label_signs
-    label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
+    told, source = class_numbers if how.multiclass else label_signs, how.labels_path(bad.path)
+    label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), source)
     return label, classes, rows
 
 

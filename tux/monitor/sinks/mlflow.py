@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +63,8 @@ class MlflowSink:
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
         found = self._client.get_experiment_by_name(name)
         experiment = found.experiment_id if found else self._client.create_experiment(name)
-        tags = {"mlflow.source.name": " ".join(run.command) or "tux", "mlflow.source.type": "LOCAL"}
+        source = shlex.join(run.command) or "tux"
+        tags = {"mlflow.source.name": source, "mlflow.source.type": "LOCAL"}
         title = self._folder.name if self._folder else run.app.name
         made = self._client.create_run(experiment, run_name=title, tags=tags)
         return str(made.info.run_id)
