@@ -256,6 +256,23 @@ def test_bad_rows_may_be_skipped(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("5,a\n7,a\n", []),
+        ("feature,group\n5,a\n7,a\n", []),
+        ("5,a,1\n7,a,2\n", ["columns of groups.txt: feature from column 1, group from column 2"]),
+        ("name,kind\n5,a\n7,a\n", ["columns of groups.txt: feature from name, group from kind"]),
+    ],
+)
+def test_columns_that_are_chosen_are_told(tmp_path, text, told):
+    (tmp_path / "groups.txt").write_text(text)
+    said = []
+    path = tmp_path / "groups.txt"
+    made = add_groups(edges_of_features(IDS["numbers"]), "feature", path, said.append)
+    assert count_groups(made, "feature") == 1 and said == told
+
+
 def test_groups_of_several():
     assert count_groups(edges(), "feature") == 3 and count_groups(
         edges(), "sample"

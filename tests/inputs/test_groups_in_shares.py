@@ -108,7 +108,12 @@ def test_errors_are_the_same(here, lines, words):
 
 @pytest.mark.parametrize(
     ("lines", "options"),
-    [(pairs("a") + "x7,b\n", {}), (pairs(1, 2) + "5\n", {"on_bad_row": "skip"})],
+    [
+        (pairs("a") + "x7,b\n", {}),
+        (pairs(1, 2) + "5\n", {"on_bad_row": "skip"}),
+        (pairs(1, 2).replace("\n", ",9\n"), {}),
+        ("name,kind\n" + pairs(1, 2), {}),
+    ],
 )
 def test_files_that_are_read_whole(here, lines, options):
     Path("groups.csv").write_text(lines)

@@ -261,4 +261,5 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
 
 
 def _join_values(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items()) or "none"
+    shown = [f"{name} {value}" for name, value in values.items() if value != ""]
+    return ", ".join(shown) or "none"

@@ -18,7 +18,7 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.base.text import join_class_names
+from tux.base.text import join_class_names, plural
 from tux.io.edges.read import read_edges
 from tux.io.samples.faults import no_weight
 from tux.io.samples.labels import (
@@ -341,9 +341,9 @@ def add_groups(
 ) -> EdgeData:
     """Add to vertices of type `kind` the groups that a file names, as their field `TOGETHER`.
 
-    Vertices that the file does not name are groups by themselves. Those that only the file has, and
-    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises the errors of
-    `read_edges`, and `DataError` if none is known or one is in two groups.
+    Vertices that it does not name are groups by themselves. Those that only the file has, and with
+    `on_bad_row` "skip" bad rows, are left out; `warn` tells how many, and the columns if they are
+    chosen. Raises the errors of `read_edges`, `DataError` if none is known or one is in two groups.
     """
     ids, name = edges.ids[kind], os.path.basename(path)
     read = read_edges(path, (kind, "group"), {}, against={kind: ids}, on_bad_row=on_bad_row)
@@ -366,11 +366,11 @@ def add_groups(
             where=os.fspath(path),
             do="Leave it in one.",
         )
+    if taken := ", ".join(f"{role} from {column}" for role, column in read.columns.items()):
+        warn(f"columns of {name}: {taken}")
     if read.skipped:
-        warn(
-            f"{read.skipped:,} bad row{'s' * (read.skipped > 1)} of {name} skipped; the first is "
-            f"{read.first_skipped}"
-        )
+        bad = plural(read.skipped, "bad row")
+        warn(f"{bad} of {name} skipped; the first is {read.first_skipped}")
     if unknown := read.unseen[kind]:
         warn(_unknown_note(unknown + len(np.unique(vertex)), unknown, kind, name))
     fields = {**edges.vertex_fields.get(kind, {}), TOGETHER: together}

@@ -19,7 +19,8 @@ def read_group_share(
     data: str, pieces: Sequence[FilePiece], whole: Sequence[FilePiece], format: Format, kind: str
 ) -> GroupColumns:
     """Read the groups of vertices of type `kind` in `pieces` of the file with the name `data`, of
-    which `whole` are all. Raise MustReadWhole where some row is bad.
+    which `whole` are all. Raise MustReadWhole where some row is bad, and where columns are chosen
+    by their names or among more than two.
     """
     if not pieces:
         return GroupColumns(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -28,4 +29,6 @@ def read_group_share(
         found = read_share(Files.of(data, pieces), asked, format)
     except DataError:
         raise read_groups_whole(kind, "some row is bad") from None
+    if found.names:
+        raise read_groups_whole(kind, "columns are chosen")
     return GroupColumns(*found.columns)
