@@ -175,7 +175,7 @@ class SampleTable:
         """Return the feature and the value in each row of a cross. Hashes need no list of them."""
         if not self.asked.bits:
             return self._word_entries(place, columns.cross())
-        name, there = f"{self._called[place]}=", columns.there
+        name, there = f"{self._called[place]}=", columns.complete
         code, value = np.full(len(there), -1, np.int32), np.zeros(len(there))
         found = hash_words(columns.texts, self.asked.bits, name, columns.codes)
         code[there], value[there] = found

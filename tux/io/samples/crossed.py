@@ -47,7 +47,7 @@ class Words(NamedTuple):
             codes[missing] = -1
         return cls(codes, [*map(plain_number, values.tolist())])
 
-    def there(self) -> np.ndarray:
+    def mask_words(self) -> np.ndarray:
         """Return which rows have a word (r,) bool."""
         known: np.ndarray = np.array([*map(bool, self.texts), False])[self.codes]
         return known
@@ -132,21 +132,23 @@ def no_columns_to_cross(path: str, crosses: Crosses) -> UsageError:
 
 class JoinedWords(NamedTuple):
     """The words of k columns of r rows, as they are written in crosses, in one list of `texts`;
-    `there` (r,) are the rows in which all columns have one, n rows.
+    `complete` (r,) bool are the rows in which all columns have one, n rows.
     """
 
     texts: list[str]
     codes: np.ndarray  # (k, n) int64
-    there: np.ndarray
+    complete: np.ndarray
 
     @classmethod
     def of(cls, columns: Sequence[Words]) -> JoinedWords:
         """Make it of columns of the same rows."""
-        there = np.logical_and.reduce([column.there() for column in columns])
+        complete = np.logical_and.reduce([column.mask_words() for column in columns])
         before = np.cumsum([0, *(len(column.texts) for column in columns[:-1])])
-        codes = [column.codes[there] + begin for column, begin in zip(columns, before, strict=True)]
+        codes = [
+            column.codes[complete] + begin for column, begin in zip(columns, before, strict=True)
+        ]
         texts = [_quote_colons(text) for column in columns for text in column.texts]
-        return cls(texts, np.array(codes, np.int64), there)
+        return cls(texts, np.array(codes, np.int64), complete)
 
     def cross(self) -> Words:
         """Return the words that the columns have together."""
@@ -155,6 +157,6 @@ class JoinedWords(NamedTuple):
             pairs, codes = np.unique(codes * len(self.texts) + own, return_inverse=True)
             left, right = (part.tolist() for part in np.divmod(pairs, max(len(self.texts), 1)))
             names = [f"{names[a]}:{self.texts[b]}" for a, b in zip(left, right, strict=True)]
-        crossed = np.full(len(self.there), -1, np.int32)
-        crossed[self.there] = codes
+        crossed = np.full(len(self.complete), -1, np.int32)
+        crossed[self.complete] = codes
         return Words(crossed, names)

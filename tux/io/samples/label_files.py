@@ -37,7 +37,7 @@ class LabelFile(NamedTuple):
         `read_sample_labels` reads all. Raises `DataError` if the file has fewer labels now.
         """
         if _is_npy(self.path):
-            labels = _in_numpys_strings(read_npy_rows(self.path, begin, end))
+            labels = _convert_fixed_strings(read_npy_rows(self.path, begin, end))
         else:
             words = [word for piece in word_pieces(self.path, begin, end) for word in piece]
             labels = np.array(_without_quotes(words) if self.quoted else words, STRING)
@@ -52,7 +52,7 @@ def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
     `DataError` if it is neither.
     """
     if _is_npy(path):
-        return _in_numpys_strings(_read_column(path))
+        return _convert_fixed_strings(_read_column(path))
     words = read_words(path)
     if words and all(map(QUOTED.fullmatch, words)):  # as in tables
         words = _without_quotes(words)
@@ -101,7 +101,7 @@ def _read_column(path: str | os.PathLike[str]) -> np.ndarray:
     return array
 
 
-def _in_numpys_strings(array: np.ndarray) -> np.ndarray:
+def _convert_fixed_strings(array: np.ndarray) -> np.ndarray:
     """Convert strings of fixed length to StringDType."""
     return array.astype(STRING) if array.dtype.kind in "SU" else array
 

@@ -244,7 +244,7 @@ class _SampleText(TableText):
                 raise arrow.UnreadableText("a cell that is no number")
             else:
                 numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
-                missing[at] = ~cells.there()
+                missing[at] = ~cells.mask_words()
         return numbers, words, table.num_rows, missing
 
     def _fault(self, place: int, cell: str) -> str:
