@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,7 +78,7 @@ APPS = {
     "blockpg": ("clicks", ""),
     "linear": ("clicks", ""),
     "gbdt": ("clicks", "--max-depth 3"),
-    "kmeans": ("clusters", "--n-clusters 20"),
+    "kmeans_points": ("clusters", "--n-clusters 20"),
     "deepwalk": ("graph", "--dimensions 16 --num-walks 1 --walk-length 5"),
 }
 """The data and the flags of each app."""
@@ -161,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--data", metavar="DIR", help="a folder in which the data are left")
     asked = arguments.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        for row in (HEAD, *rows(asked, Path(asked.data or folder))):
+        for row in chain([HEAD], rows(asked, Path(asked.data or folder))):
             sys.stdout.write(f"{row[0]:<10}" + "".join(f"{cell:>13}" for cell in row[1:]) + "\n")
             sys.stdout.flush()
 

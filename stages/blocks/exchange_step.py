@@ -9,6 +9,7 @@ from tux.clock.block import Block
 from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.graph.layout import columns_of_round, tile_order
+from tux.rows.turns import PART, PART_END
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.blocks.walk import Walk
 from tux.stages.kernel.loops import Loop
@@ -84,9 +85,11 @@ class ExchangeStep(Step):
 
     def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
         """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
-        bounds, plan = self.walk.layout.bounds, self._plan
+        bounds, plan, first = self.walk.layout.bounds, self._plan, self.walk.layout.first
         row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
         items = ranges(bounds[tiles], bounds[tiles + 1])
+        if first is not None:
+            items[:, PART], items[:, PART_END] = (rows[tiles] for rows in first)
         held = row if plan.rows else None, column if plan.columns else None
         return Items(*with_tickets(items, *held), runs, of_edges=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tux.clock.block import Block
 from tux.engine.partition import Partition
+from tux.graph.ends import OFFSETS
 from tux.graph.layout import Layout
 from tux.graph.local_edges import LocalEdges
 from tux.program.stage import Batch
@@ -62,12 +63,14 @@ class Walk:
         alone; of held-out edges, those of vertices that only the test has too.
         """
         vertices = partition.graph.of_role(role)
-        n = len(vertices)
-        layout = edges.walk_grouped(role, n) if along_edges else Layout.of_vertices(n)
-        if along_edges and parts > 1:
-            layout = edges.walk_cells(
-                role, n, len(partition.graph.of_role(edges.other(role))), parts
-            )
+        other = partition.graph.of_role(edges.other(role))
+        n, narrow = len(vertices), len(other) + other.left_out <= OFFSETS
+        if not along_edges:
+            layout = Layout.of_vertices(n)
+        elif parts > 1:
+            layout = edges.walk_cells(role, n, len(other), parts, narrow=narrow)
+        else:
+            layout = edges.walk_grouped(role, n, narrow=narrow)
         return Walk(
             role,
             edges,

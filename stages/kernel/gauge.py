@@ -89,6 +89,10 @@ def _row_bytes(spec: RowSpec, arrays: Sequence[Any]) -> tuple[int, int]:
     """Return the bytes of the fields of one row that are in use, and those of their arrays."""
     size, held = 0.0, 0
     for name, passed in zip(spec.names, arrays, strict=True):
+        if name in spec.coded:
+            size += len(passed) - 1  # a code
+            held += sum(array.nbytes for array in passed)
+            continue
         ragged = isinstance(passed, tuple)
         array = passed[0] if ragged else passed
         rows = len(passed[1]) - 1 if ragged else len(array)

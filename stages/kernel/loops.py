@@ -53,11 +53,15 @@ class EdgeLoops:
         self.scope = Scope(partition, access, stage, plan, prefix=prefix)
         declared = partition.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
-        self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
+        first = ("first_src + ", "first_dst + ") if layout.first else ("", "")
+        places = f"{first[0]}{prefix}src[e]", f"{first[1]}{prefix}dst[e]"
+        self.at = dict(zip(declared.roles, places, strict=True))
+        if layout.grouped is not None:
+            self.at[declared.roles[layout.grouped]] = "v"
         arrays = {
             "src": layout.src,
             "dst": layout.dst,
-            "index": layout.index,
+            "index": (),  # until a loop needs it
             "bounds": layout.bounds,
         }
         self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
@@ -67,10 +71,14 @@ class EdgeLoops:
 
     def _edge(self) -> Names:
         """Return the names of a per-edge UDF: both ends and the edge."""
-        position = "e" if isinstance(self.layout.index, tuple) else f"{self.prefix}index[e]"
         rows = {role: self._row(role, at) for role, at in self.at.items()}
-        table = self.partition.edge_table(self.edges)
-        return {**rows, table.name: lambda: self.scope.row(table, position)}
+        return {**rows, self.partition.edge_table(self.edges).name: self._edge_row}
+
+    def _edge_row(self) -> str:
+        table, index = self._edge_table(), f"{self.prefix}index"
+        return self.scope.row(
+            table, "e" if isinstance(self.varying[index], tuple) else f"{index}[e]"
+        )
 
     def _edge_ids(self) -> str:
         return ", ".join(
@@ -91,7 +99,9 @@ class EdgeLoops:
         """
         call = self.scope.call(f, self._edge(), self._edge_ids)
         self.scope.along |= {*self._edge()}
-        return self._kernel({}, ["for e in range(lo, hi):", *indent_lines(call)])
+        first = f"first_src, first_dst = items[item, {PART}], items[item, {PART_END}]"
+        tile = [first] if self.layout.first else []
+        return self._kernel({}, [*tile, "for e in range(lo, hi):", *indent_lines(call)])
 
     def over_rows(self, lines: list[str]) -> Loop:
         """Compile the lines of `by_vertex` or `per_vertex`. The kernel is called with items of
@@ -157,17 +167,17 @@ class EdgeLoops:
         return ["for v in range(lo, hi):", *indent_lines(call)]
 
     def _edge_table(self) -> RowTable:
-        """Return the table of edges for `per_vertex`, once it is known which fields the UDF uses.
-        Where they are data, and small, they are copied into the order of the walk: to jump to each
-        in memory takes longer than the sum over a vertex's edges.
+        """Return the table of edges, once it is known which fields the UDF uses. Where they are
+        data, and small, they are copied into the order of the walk: to jump to each in memory takes
+        longer than the sum over a vertex's edges. Else the places of fields are computed.
         """
-        table, index = self.partition.edge_table(self.edges), f"{self.prefix}index"
+        table = self.partition.edge_table(self.edges)
         used = [name for name in table.declared if self.scope.uses(name)]
         size = sum(table.arrays[name][:1].nbytes for name in used)
         if size > SMALL or any(table.declared[name].kind != "data" for name in used):
+            self.varying[f"{self.prefix}index"] = self.layout.index
             return table
-        self.varying[index] = ()
-        arrays = {name: self.layout.column(name, table.arrays[name]) for name in used}
+        arrays = self.layout.reorder({name: table.arrays[name] for name in used})
         return RowTable(table.name, table.declared, table.arrays | arrays)
 
     def _cell(self) -> list[str]:

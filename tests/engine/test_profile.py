@@ -103,15 +103,16 @@ def test_each_stage_has_a_row_with_what_it_visits_and_touches(jit):
         ("evaluate", "Exchange(judge)", ["judge"], 3, 3 * m, 0),
         ("evaluate", "GlobalSync(report)", ["report"], 3, 0, 0),
     ]
-    # a field that is written counts twice, one that is not used not at all; and the layout counts
-    f, number, end = 4 * 4, 8, 4
+    # A field that is written counts twice, one that is not used not at all, as the equal values of
+    # edges do; and the layout counts, whose ends have 2 bytes each.
+    f, number, end = 4 * 4, 8, 2
     assert [work.bytes for work in profile.works] == [
         USERS * 2 * f,
-        3 * m * (f + 2 * number + 4 + 2 * end),
+        3 * m * (f + 2 * number + 2 * end),
         3 * (m * (f + end) + ITEMS * (2 * number + 8)),
         3 * ITEMS * (2 * number + 2 * number),
         0,
-        3 * m * (4 + 2 * end),
+        3 * m * 2 * end,
         0,
     ]
     assert all(work.seconds > 0 and not work.why for work in profile.works)

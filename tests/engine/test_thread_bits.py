@@ -45,7 +45,7 @@ def bits(worker):
         for name, table in worker.tables.items()
         for f, array in table.arrays.items()
     }
-    arrays |= {f"edge.{f}": array for f, array in worker.graph.edges.fields.items()}
+    arrays |= {f"edge.{f}": array[:] for f, array in worker.graph.edges.fields.items()}
     for name, table in worker.server.tables.items():
         arrays |= {f"master {name}.{f}": array for f, array in table.arrays.items()}
     return {name: array.tobytes() for name, array in arrays.items()}

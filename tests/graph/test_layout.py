@@ -223,10 +223,17 @@ def test_rounds_share_out_the_tiles(rows, across, rounds):
 
 
 def test_a_field_in_the_order_of_a_walk():
-    none = np.empty(0, np.int32)
-    walk = Layout(none, none, np.array([2, 0, 1]), np.array([0, 3]), np.array([0, 1]))
-    column = walk.column("value", np.array([5.0, 6.0, 7.0]))
-    assert column.tolist() == [7, 5, 6]
-    assert not column.flags.writeable
-    assert walk.column("value", column) is column  # it is kept
-    assert Layout.of_vertices(2).column("value", column) is column
+    none, calls = np.empty(0, np.int32), []
+
+    def number():
+        calls.append(1)
+        return np.array([2, 0, 1])
+
+    walk = Layout(none, none, number, np.array([0, 3]), np.array([0, 1]))
+    assert not walk.is_own and not calls
+    column = walk.reorder({"value": np.array([5.0, 6.0, 7.0])})["value"]
+    assert column.tolist() == [7, 5, 6] and not column.flags.writeable
+    assert walk.reorder({"value": column})["value"] is column and len(calls) == 1  # it is kept
+    assert walk.index.tolist() == [2, 0, 1]
+    own = Layout.of_vertices(2)
+    assert own.is_own and own.index == () and own.reorder({"value": column})["value"] is column

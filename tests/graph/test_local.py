@@ -82,13 +82,13 @@ def test_fields_start_as_the_file_or_their_constant_says():
         and edges.fields["count"].shape == (80, 2)
         and (edges.fields["count"] == 7).all()
     )
-    assert edges.fields["code"].tolist() == CODES.tolist()
+    assert edges.fields["code"][:].tolist() == CODES.tolist()
 
 
 def check_layout(graph, edges, layout):
     """Assert that edge i's fields are found at index[i], whatever order a layout has."""
     at = np.arange(len(edges)) if isinstance(layout.index, tuple) else layout.index
-    assert np.array_equal(codes(graph, layout.src, layout.dst), edges.fields["code"][at])
+    assert np.array_equal(codes(graph, *layout.ends()), edges.fields["code"][at])
     assert np.array_equal(np.sort(at), np.arange(len(edges)))
 
 
@@ -98,7 +98,7 @@ def test_every_layout_finds_its_fields():
     first = edges.walk_tiled("item", np.array([0, 4, 15]), 20, (8, 8))
     assert (
         first.index == ()
-        and first.src is edges.src
+        and first.src is edges.ends[0].offsets
         and not np.array_equal(edges.fields["code"], CODES)
     )
     layouts = [
@@ -116,17 +116,30 @@ def test_grouped_layout():
     edges = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0).edges
     layout = edges.walk_grouped("user", 22)
     groups = np.repeat(np.arange(22), np.diff(layout.bounds))
-    assert np.array_equal(layout.src, groups) and layout.bounds[20] == layout.bounds[22] == 80
+    assert np.array_equal(layout.ends()[0], groups) and layout.bounds[20] == layout.bounds[22] == 80
     assert edges.walk_grouped("user", 22) is layout
+
+
+def test_grouped_edges_store_the_other_end_alone():
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0).edges
+    users, items = edges.walk_grouped("user", 22, narrow=True), edges.walk_grouped("item", 16)
+    assert len(users.src) == 0 and users.dst.dtype == np.uint16
+    assert len(items.dst) == 0 and items.src.dtype == np.int32
+    small = sum(each.bounds.nbytes for each in (users, items))
+    held = edges.memory()
+    assert held == (80, 80 * (2 + 4 + 1 + 8) + small)  # ends, a code, and two numbers
+    assert len(items.index) == 80  # computed now, and kept
+    assert edges.memory().bytes == held.bytes + 4 * 80
 
 
 def test_tiled_blocks_are_the_ranges_between_the_cuts():
     edges = LocalGraph.whole(CodedEdges(), TRAIN, None, 0).edges
     cuts = np.array([0, 4, 9, 15])
     layout = edges.walk_tiled("item", cuts, 20, (8, 8))
+    items = layout.ends()[1]
     for block in range(3):
         lo, hi = layout.bounds[layout.blocks[block : block + 2]]
-        assert ((cuts[block] <= layout.dst[lo:hi]) & (layout.dst[lo:hi] < cuts[block + 1])).all()
+        assert ((cuts[block] <= items[lo:hi]) & (items[lo:hi] < cuts[block + 1])).all()
     assert layout.blocks[0] == 0 and layout.blocks[-1] == len(layout.bounds) - 1
 
 
@@ -139,7 +152,9 @@ def test_fixed_edges_stay_in_the_order_given():
         held.walk_grouped("user", 22),
         held.walk_given(),
     ]
-    assert held.fields["code"].tolist() == [99, 77000, 55099] and np.array_equal(held.src, before)
+    assert held.fields["code"][:].tolist() == [99, 77000, 55099] and np.array_equal(
+        held.src, before
+    )
     for layout in layouts:
         check_layout(graph, held, layout)
 

@@ -21,6 +21,13 @@ def ratings():
     return from_arrays(user, item, ends=("user", "item"), value=rng.random(EDGES, np.float32))
 
 
+def whole_ratings():
+    """Return edges with ten different ratings."""
+    edges = ratings()
+    edges.fields["value"][:] = np.round(9 * edges.fields["value"])
+    return edges
+
+
 def laid_out(inputs):
     """Return the edges of a graph in tiles, as training walks them."""
     edges = LocalGraph.whole(MF(), inputs.release_train(), None, 0).edges
@@ -34,6 +41,7 @@ def trace_memory(monkeypatch):
     monkeypatch.setattr("tux.base.parallel._chosen", [1])
     monkeypatch.setattr("tux.arrays.lookup.CHUNK", 1 << 12)
     laid_out(Inputs(ratings()))  # compiles
+    laid_out(Inputs(whole_ratings()))
     tracemalloc.start()
     yield
     tracemalloc.stop()
@@ -45,8 +53,14 @@ def test_edges_handed_over_are_never_there_twice(trace_memory):
     tracemalloc.reset_peak()
     edges = laid_out(inputs)
     after, peak = tracemalloc.get_traced_memory()
-    assert before < 13 * EDGES and after < 13 * EDGES and len(edges) == EDGES
+    assert before < 13 * EDGES and len(edges) == EDGES
+    assert after < 9 * EDGES  # offsets of 2 bytes, and the rating
     assert peak < 19 * EDGES  # the columns, the keys of 2 bytes, and one column anew
+
+
+def test_ratings_of_few_values_take_a_byte(trace_memory):
+    edges = laid_out(Inputs(whole_ratings()))
+    assert tracemalloc.get_traced_memory()[0] < 6 * EDGES and len(edges) == EDGES
 
 
 def test_columns_handed_over_are_given_up():

@@ -60,7 +60,7 @@ def kept_edge_arrays(graph: LocalGraph) -> list[tuple[str, np.ndarray]]:
     "edges", or "edges.TYPE" of the types beside the first.
     """
     return [
-        (name, edges.fields[f])
+        (name, edges.changing(f))
         for name, edges in graph.edge_sets.items()
         for f, declared in edges.declared.fields.items()
         if declared.kept and name != "held_out"

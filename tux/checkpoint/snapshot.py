@@ -151,9 +151,9 @@ def arrays_of(partition: Partition) -> dict[str, np.ndarray]:
             raise RuntimeError(f"mirrors of {name} wait for answers")
         out |= {f"base/{name}/{field}": array for field, array in mirrors.base.items()}
     for prefix, edges in partition.graph.edge_sets.items():
-        for field, array in edges.fields.items():
+        for field in edges.fields:
             if edges.declared.fields[field].kind != "data":
-                out[f"{prefix}/{field}"] = array
+                out[f"{prefix}/{field}"] = edges.changing(field)
     return out | {f"totals/{name}": array for name, array in server.totals.arrays().items()}
 
 

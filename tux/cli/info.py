@@ -116,6 +116,7 @@ def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> di
         "set-up": _join_values(
             {name: f"{seconds:.2f} s" for name, seconds in run.setup_seconds.items()}
         ),
+        "edges": f"{run.edge_bytes:.1f} bytes each in memory" if run.edge_bytes else "",
         "versions": _join_values(run.versions),
     }
     findings["state"] = describe_state(Path(path), run, epochs)

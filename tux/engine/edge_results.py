@@ -40,7 +40,7 @@ def own_edge_rows(worker: Worker) -> dict[str, EdgeRows]:
             each.order[rows].astype(each.position_dtype)
             for each, rows in ((first, edges.src), (second, edges.dst))
         )
-        out[name] = EdgeRows(src, dst, {f: edges.fields[f] for f in kept})
+        out[name] = EdgeRows(src, dst, {f: edges.changing(f) for f in kept})
     return out
 
 

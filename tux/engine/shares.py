@@ -198,7 +198,8 @@ def _worker_share(
         )
         training = Training(worker)
         for name in changing:
-            numbers = every[name].fields.pop(NUMBER)
+            numbers = every[name].changing(NUMBER)
+            del every[name].fields[NUMBER]
             places = np.empty(len(numbers), np.int32)
             places[numbers] = np.arange(len(numbers), dtype=np.int32)
             named[name] = sort_names(names.pop(name), places, keep)

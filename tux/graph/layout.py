@@ -8,14 +8,18 @@ along one end would fetch the other end's rows from memory for each edge.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from tux.arrays.byte_codes import ByteCodes, Column
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
+from tux.graph.ends import GroupedEnd, TileEnd
 from tux.graph.sorting import Sorting
 from tux.graph.stored_arrays import Indices
 from tux.rows.table import freeze
@@ -44,8 +48,10 @@ that much mixing.
 
 @dataclass(frozen=True)
 class Layout:
-    """The edges in one order. `src`, `dst` are rows (m,) int32; edge i of the order has its fields
-    at ``index[i]``, or at i when `index` is ().
+    """The edges in one order. `src`, `dst` are rows (m,) int32 or uint16, or of tiles offsets (m,)
+    uint16 of rows from the `first` ones (tiles,) int32 that a tile has of either end. The bounds
+    tell the rows of the end with number `grouped` (0: src), whose array is empty. Edge i of this
+    order has its fields at ``index[i]``, which `number` computes, or at i without it.
 
     `bounds` (groups + 1,) int64: group g is edges bounds[g]..bounds[g+1]; a group is a row of the
     grouped end, or a tile. `blocks` (blocks + 1,) int64: block b consists of the groups
@@ -55,25 +61,68 @@ class Layout:
 
     src: np.ndarray
     dst: np.ndarray
-    index: np.ndarray | tuple[()]
+    number: Callable[[], np.ndarray] | None
     bounds: np.ndarray
     blocks: np.ndarray
     across: int = 1
-    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    first: tuple[np.ndarray, np.ndarray] | None = None
+    grouped: int | None = None
+    columns: dict[str, Column] = field(default_factory=dict)
 
-    def column(self, name: str, values: np.ndarray) -> np.ndarray:
-        """Return the `values` (m, ...) of a field that never changes, in this order; read-only."""
-        if isinstance(self.index, tuple):
-            return freeze(values)
-        if name not in self.columns:
-            self.columns[name] = freeze(values[self.index])
-        return self.columns[name]
+    @property
+    def is_own(self) -> bool:
+        """True if the edges lie in memory in this order."""
+        return self.number is None
+
+    @cached_property
+    def index(self) -> np.ndarray | tuple[()]:
+        """The place of each edge's fields (m,), computed when it is first asked for; () if they lie
+        in this order.
+        """
+        return self.number() if self.number else ()
+
+    def reorder(self, fields: Mapping[str, Column]) -> dict[str, Column]:
+        """Return the `fields` (m, ...), which never change, in this order; arrays are read-only.
+        Copies are made once.
+        """
+        if self.number is None:
+            return {
+                name: each if isinstance(each, ByteCodes) else freeze(each)
+                for name, each in fields.items()
+            }
+        if missing := [name for name in fields if name not in self.columns]:
+            index = self.number()
+            for name in missing:
+                values = fields[name]
+                self.columns[name] = (
+                    values.reorder(index)
+                    if isinstance(values, ByteCodes)
+                    else freeze(values[index])
+                )
+        return {name: self.columns[name] for name in fields}
+
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows (m,) int32 of either end, in this order."""
+        if self.grouped is not None:
+            rows = GroupedEnd(self.bounds, self.across).rows()
+            return (
+                (self.src.astype(np.int32), rows)
+                if self.grouped
+                else (rows, self.dst.astype(np.int32))
+            )
+        if self.first is None:
+            return self.src, self.dst
+        first, second = self.first
+        return (
+            TileEnd(self.src, first, self.bounds).rows(),
+            TileEnd(self.dst, second, self.bounds).rows(),
+        )
 
     @staticmethod
     def of_vertices(n: int) -> Layout:
         """Make a layout without edges, with a group for each of n rows."""
         none = np.empty(0, np.int32)
-        return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
+        return Layout(none, none, None, np.zeros(n + 1, np.int64), np.arange(n + 1))
 
 
 def sort_by_rows(rows: np.ndarray, n: int) -> Sorting:

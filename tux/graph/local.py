@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
+from tux.arrays.byte_codes import Column
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
-from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
+from tux.graph.local_edges import EdgeMemory, LocalEdges, edges_as_rows, repeat_edges
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, local_rows, remove_rows
-from tux.graph.sorting import count_keys
 from tux.graph.stored_arrays import CHECKED, Indices
 from tux.graph.topologies import topology_of
 from tux.graph.topology import Topology
@@ -130,13 +130,17 @@ class LocalGraph:
     # edges of the program's other types, by name
     others: Mapping[str, LocalEdges] = field(default_factory=dict)
 
+    def edge_memory(self) -> EdgeMemory:
+        """Return how many edges of all types there are for training, and the bytes they take."""
+        return EdgeMemory.total(each.memory() for each in (self.edges, *self.others.values()))
+
     def along(self, name: str) -> LocalGraph:
         """Return the graph as stages along another type see it: with the edges of that type, of
         which none is held out, and the first type's among the others.
         """
         edges, none = self.others[name], np.empty(0, np.int32)
-        fields = {name: column[:0] for name, column in edges.fields.items()}
-        held_out = LocalEdges(edges.declared, none, none, fields, fixed=True)
+        fields: dict[str, Column] = {name: column[:0] for name, column in edges.fields.items()}
+        held_out = LocalEdges(edges.declared, [none, none], fields, fixed=True)
         part = self.part and self.part.along(name)
         others = {"": self.edges, **{n: each for n, each in self.others.items() if n != name}}
         return LocalGraph(self.vertices, edges, held_out, part, self.topology, others=others)
@@ -170,7 +174,7 @@ class LocalGraph:
         if self.part is not None:
             return self.part.degrees[side]
         n_train = self.vertices[declared.ends[side]].n_train
-        return count_keys(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
+        return self.edges.degrees(role, n_train)
 
     def groups(self, role: str) -> np.ndarray:
         """Return the first position of each group of vertices at the end called `role`, and the
@@ -204,7 +208,7 @@ class LocalGraph:
             declared = edges.declared
             for role, of in zip(declared.roles, declared.ends, strict=True):
                 if of == name:
-                    total += count_keys(edges.end(role), len(total))
+                    total += edges.degrees(role, len(total))
         return total
 
     @staticmethod

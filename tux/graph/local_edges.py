@@ -2,42 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays.byte_codes import ByteCodes, Column, code_column
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
+from tux.graph.ends import (
+    OFFSETS,
+    End,
+    GroupedEnd,
+    TileEnd,
+    array_of,
+    count_edges,
+    count_rows,
+    rows_of,
+)
 from tux.graph.layout import Layout, refine, sort_by_rows, sort_by_tiles, strip_rows, tile_rows
 from tux.graph.sorting import InnerSorting, Sorting
 from tux.program.base_program import BaseProgram
 from tux.program.types import Edge
 
 
+class TileGrid(NamedTuple):
+    """The grid of tiles of edges: the ranges of rows of the enumerated end `role`, and of the other
+    end. `strips`: the end by which edges are sorted within a tile, and the rows of a strip.
+    """
+
+    role: str
+    cuts: np.ndarray
+    other_cuts: np.ndarray
+    strips: tuple[str, int]
+
+    @property
+    def across(self) -> int:
+        """The number of tiles in a row of the grid."""
+        return len(self.other_cuts) - 1
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if 16 bits number the rows of each range."""
+        widths = np.concatenate([np.diff(self.cuts), np.diff(self.other_cuts)])
+        return bool(widths.max(initial=0) <= OFFSETS)
+
+    def first_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first row (tiles,) int32 of each tile, of `role` and of the other end."""
+        own = np.repeat(self.cuts[:-1], self.across).astype(np.int32)
+        return own, np.tile(self.other_cuts[:-1], len(self.cuts) - 1).astype(np.int32)
+
+
+class EdgeMemory(NamedTuple):
+    """The number of edges that workers hold for training, and the bytes that they take."""
+
+    edges: int = 0
+    bytes: int = 0
+
+    @staticmethod
+    def total(of: Iterable[EdgeMemory]) -> EdgeMemory:
+        """Return the sum of all."""
+        return EdgeMemory(*map(sum, zip((0, 0), *of, strict=True)))
+
+    def __str__(self) -> str:
+        megabytes = f"{self.bytes / 1e6:,.0f} MB" if self.bytes >= 1e6 else "less than 1 MB"
+        return f"{self.bytes / max(self.edges, 1):.1f} bytes each, {megabytes}"
+
+
 @dataclass
 class LocalEdges:
-    """The edges of a worker as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
+    """The edges of a worker as rows of their two `ends`, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
     in which they were given. `left_out`: edges of the worker beside these.
     """
 
     declared: Edge
-    src: np.ndarray
-    dst: np.ndarray
-    fields: dict[str, np.ndarray]
+    ends: list[End]
+    fields: dict[str, Column]
     fixed: bool = False
     left_out: int = 0
     layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.src)
+        return count_edges(self.ends[0])
+
+    @property
+    def src(self) -> np.ndarray:
+        """The rows (m,) int32 of the first end; of tiles, computed anew each time."""
+        return rows_of(self.ends[0])
+
+    @property
+    def dst(self) -> np.ndarray:
+        """The rows (m,) int32 of the second end; of tiles, computed anew each time."""
+        return rows_of(self.ends[1])
 
     def end(self, role: str) -> np.ndarray:
         """Return the rows (m,) of the end called `role`."""
-        return self.src if role == self.declared.roles[0] else self.dst
+        return rows_of(self.ends[self.declared.roles.index(role)])
+
+    def degrees(self, role: str, n: int) -> np.ndarray:
+        """Count the edges of each of the n rows of the end called `role`, (n,) int64."""
+        return count_rows(self.ends[self.declared.roles.index(role)], n)
+
+    def memory(self) -> EdgeMemory:
+        """Return how many edges there are, and the bytes of their ends and fields in all orders."""
+        held = [*self._columns(), *map(array_of, self.ends)]
+        for layout in self.layouts.values():
+            held += [layout.src, layout.dst, layout.bounds]
+            index = vars(layout).get("index", ())  # not computed for this
+            held += [index] if len(index) else []
+            held += _arrays_of_fields(layout.columns)
+        return EdgeMemory(len(self), sum({id(each): each.nbytes for each in held}.values()))
+
+    def changing(self, name: str) -> np.ndarray:
+        """Return the array (m, ...) of a field that is no data."""
+        array = self.fields[name]
+        assert isinstance(array, np.ndarray)
+        return array
 
     def other(self, role: str) -> str:
         """Return the name of the end that is not `role`."""
@@ -46,10 +130,12 @@ class LocalEdges:
 
     def walk_given(self) -> Layout:
         """Lay out the edges in their present order, as one group and one block."""
-        return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
+        return Layout(self.src, self.dst, None, np.array([0, len(self)]), np.array([0, 1]))
 
-    def walk_grouped(self, role: str, n: int) -> Layout:
-        """Lay out the edges grouped by the rows (0..n-1) of `role`; a block is one group, a row."""
+    def walk_grouped(self, role: str, n: int, *, narrow: bool = False) -> Layout:
+        """Lay out the edges grouped by the rows (0..n-1) of `role`; a block is one group, a row.
+        `narrow`: 16 bits number the rows of the other end.
+        """
         name = ("grouped", role)
         if name not in self.layouts:
             for (kind, *of), layout in self.layouts.items():
@@ -57,26 +143,42 @@ class LocalEdges:
                     bounds = layout.bounds[:: layout.across].copy()
                     return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
             self._order_by(self.other(role))
-            self.layouts[name] = self._make_layout(
-                sort_by_rows(self.end(role), n), np.arange(n + 1)
+            self.layouts[name] = self._group(
+                lambda: sort_by_rows(self.end(role), n), role, np.arange(n + 1), narrow=narrow
             )
         return self.layouts[name]
 
-    def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
+    def walk_cells(
+        self, role: str, n: int, n_other: int, parts: int, *, narrow: bool = False
+    ) -> Layout:
         """Lay out the edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts`
         ranges of the rows of the other end: a group is a row's share in one range, a block a row.
+        `narrow`: 16 bits number the rows of the other end.
         """
         name = ("cells", role, parts)
         if name not in self.layouts:
-            self._order_by(other := self.other(role))
-            of = (np.arange(n_other) * parts // max(n_other, 1))[self.end(other)]
-            keys = self.end(role).astype(np.int64) * parts + of
+            self._order_by(self.other(role))
             coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
-            if coarse and isinstance(coarse.index, tuple) and (keys[1:] >= keys[:-1]).all():
+            keys = self._cell_keys(role, n_other, parts)
+            if coarse and coarse.is_own and (keys[1:] >= keys[:-1]).all():
                 bounds = np.searchsorted(keys, np.arange(n * parts + 1))
                 return replace(coarse, bounds=bounds, blocks=blocks, across=parts)
-            self.layouts[name] = self._make_layout(Sorting(keys, n * parts), blocks, parts)
+            del keys
+            self.layouts[name] = self._group(
+                lambda: Sorting(self._cell_keys(role, n_other, parts), n * parts),
+                role,
+                blocks,
+                parts,
+                narrow=narrow,
+            )
         return self.layouts[name]
+
+    def _cell_keys(self, role: str, n_other: int, parts: int) -> np.ndarray:
+        """Return the number (m,) of the group of each edge, row by row of `role`, and by `parts`
+        ranges of the rows of the other end.
+        """
+        of = (np.arange(n_other) * parts // max(n_other, 1))[self.end(self.other(role))]
+        return self.end(role).astype(np.int64) * parts + of
 
     def _order_by(self, role: str) -> None:
         """Sort the edges by the rows of `role`, before the first layout. The edges of a row of the
@@ -84,7 +186,7 @@ class LocalEdges:
         """
         if not self.layouts and not self.fixed:
             rows = self.end(role)
-            self._arrange(Sorting(rows, int(rows.max(initial=-1)) + 1))
+            self._arrange(Sorting(rows, int(rows.max(initial=-1)) + 1), {})
 
     def walk_tiled(
         self,
@@ -106,48 +208,101 @@ class LocalEdges:
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
             more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
             strips = self.other(role) if more else role, strip_rows(row_bytes[more])
-            self.layouts[name] = self._make_layout(
+            grid = TileGrid(role, over_cuts, other_cuts, strips)
+            self.layouts[name] = self._lay_out_tiles(
                 sort_by_tiles(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
                 blocks,
-                len(other_cuts) - 1,
-                strips,
+                grid,
             )
         return self.layouts[name]
 
-    def _make_layout(
+    def _group(
         self,
-        sorting: Sorting,
+        sort: Callable[[], Sorting],
+        role: str,
         blocks: np.ndarray,
         across: int = 1,
-        strips: tuple[str, int] | None = None,
+        *,
+        narrow: bool,
     ) -> Layout:
-        """Lay out the edges in the order of `sorting`, which is given up. Within a group they are
-        sorted by `strips`: an end, and the rows of a strip.
+        """Lay out the edges in the order that `sort` makes, `across` groups for each row of `role`.
+        `narrow`: 16 bits number the rows of the other end.
         """
-        bounds = sorting.bounds
-        if self.layouts or self.fixed:
-            src, dst, index = (
-                sorting.sort_column(self.src),
-                sorting.sort_column(self.dst),
-                sorting.order(),
-            )
-            if strips:
-                end = src if strips[0] == self.declared.roles[0] else dst
-                InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
-            return Layout(src, dst, index, bounds, blocks, across)
-        self._arrange(sorting)
-        del sorting  # and its keys
-        if strips:
-            inner = InnerSorting(self.end(strips[0]), strips[1], bounds)
-            inner.arrange(self.src, self.dst, *self.fields.values())
-        return Layout(self.src, self.dst, (), bounds, blocks, across)
+        sorting = sort()
+        known = {role: GroupedEnd(sorting.bounds, across)}
+        is_own, ends = self._sort_ends(sorting, known, np.uint16 if narrow else np.int32)
+        side = self.declared.roles.index(role)
+        number = None if is_own else lambda: sort().order()
+        src, dst = map(array_of, ends)
+        return Layout(src, dst, number, sorting.bounds, blocks, across, grouped=side)
 
-    def _arrange(self, sorting: Sorting) -> None:
+    def _sort_ends(
+        self, sorting: Sorting, known: Mapping[str, End], dtype: type = np.int32
+    ) -> tuple[bool, list[End]]:
+        """Sort the edges in memory, if this is their first layout, and return whether it is, and
+        both ends in the order of `sorting`.
+        """
+        if self.layouts or self.fixed:
+            return False, [*self._sorted_ends(sorting, known, dtype)]
+        self._arrange(sorting, known, dtype)
+        return True, self.ends
+
+    def _sorted_ends(
+        self, sorting: Sorting, known: Mapping[str, End], dtype: type
+    ) -> Iterator[End]:
+        """Yield both ends in the order of `sorting`, as numbers of a `dtype`; those that are
+        `known` are not sorted.
+        """
+        for side, role in enumerate(self.declared.roles):
+            rows = rows_of(self.ends[side]) if role not in known else None
+            yield (
+                known[role] if rows is None else sorting.sort_column(rows.astype(dtype, copy=False))
+            )
+
+    def _lay_out_tiles(self, sorting: Sorting, blocks: np.ndarray, grid: TileGrid) -> Layout:
+        """Lay out the edges in the tiles of a grid, by `sorting`, which is given up."""
+        is_own, ends = self._sort_ends(sorting, {})
+        order, bounds = None if is_own else sorting.order(), sorting.bounds
+        del sorting  # and its keys
+        src, dst = map(array_of, ends)
+        columns = self._columns() if order is None else [order]
+        keys = src if grid.strips[0] == self.declared.roles[0] else dst
+        InnerSorting(keys, grid.strips[1], bounds).arrange(src, dst, *columns)
+        number = None if order is None else lambda: order
+        whole = Layout(src, dst, number, bounds, blocks, grid.across)
+        return self._narrow(whole, grid) if grid.is_narrow else whole
+
+    def _narrow(self, whole: Layout, grid: TileGrid) -> Layout:
+        """Return a layout in the tiles of a grid with offsets of 16 bits."""
+        own, other = grid.first_rows()
+        first = (own, other) if grid.role == self.declared.roles[0] else (other, own)
+        src, dst = (
+            TileEnd.of_rows(rows, begin, whole.bounds)
+            for rows, begin in zip((whole.src, whole.dst), first, strict=True)
+        )
+        if whole.is_own:
+            self.ends = [src, dst]
+        return replace(whole, src=src.offsets, dst=dst.offsets, first=first)
+
+    def _arrange(self, sorting: Sorting, known: Mapping[str, End], dtype: type = np.int32) -> None:
         """Sort the edges in memory, column by column, so that one at a time is there twice."""
-        self.src = sorting.sort_column(self.src)
-        self.dst = sorting.sort_column(self.dst)
-        for name in self.fields:
-            self.fields[name] = sorting.sort_column(self.fields[name])
+        for side, end in enumerate(self._sorted_ends(sorting, known, dtype)):
+            self.ends[side] = end
+        for name, column in self.fields.items():
+            if not isinstance(column, ByteCodes):
+                self.fields[name] = sorting.sort_column(column)
+            elif column.codes is not None:
+                self.fields[name] = replace(column, codes=sorting.sort_column(column.codes))
+
+    def _columns(self) -> list[np.ndarray]:
+        """List the arrays (m, ...) that fields take."""
+        return _arrays_of_fields(self.fields)
+
+
+def _arrays_of_fields(fields: Mapping[str, Column]) -> list[np.ndarray]:
+    """List the arrays (m, ...) that fields take."""
+    arrays = (each.codes if isinstance(each, ByteCodes) else each for each in fields.values())
+    return [each for each in arrays if each is not None]
 
 
 def edges_as_rows(
@@ -161,7 +316,7 @@ def edges_as_rows(
     """
     if not len(ends[0]):
         none = np.empty(0, np.int32)
-        return LocalEdges(program.edge, none, none, _fields(program, {}, 0))
+        return LocalEdges(program.edge, [none, none], _fields(program, {}, 0))
     columns = pop_pieces(ends)
     src, dst = (look_up(row_of[kind], next(columns)) for kind in program.edge.ends)
     return repeat_edges(program, src, dst, fields)
@@ -190,21 +345,19 @@ def repeat_edges(
             )
         src, dst = np.repeat(src, times), np.repeat(dst, times)
         columns = {f: np.repeat(a, times, axis=0) for f, a in columns.items() if f != repeats}
-    return LocalEdges(program.edge, src, dst, _fields(program, columns, len(src)))
+    return LocalEdges(program.edge, [src, dst], _fields(program, columns, len(src)))
 
 
-def _fields(
-    program: BaseProgram, columns: Mapping[str, np.ndarray], m: int
-) -> dict[str, np.ndarray]:
+def _fields(program: BaseProgram, columns: Mapping[str, np.ndarray], m: int) -> dict[str, Column]:
     """Make the fields of m edges: from `columns` where they are data, else from their constant."""
-    fields = {}
+    fields: dict[str, Column] = {}
     for name, f in program.edge.fields.items():
         if m and f.kind == "data":
             if name not in columns:
                 what = f"these edges have no {name}, which {type(program).__name__} reads"
                 raise DataError(what, do=f"fields: {', '.join(columns) or 'none'}")
             # Kernels read arrays row after row, whatever their strides.
-            fields[name] = np.ascontiguousarray(columns[name], f.dtype)
+            fields[name] = code_column(np.ascontiguousarray(columns[name], f.dtype))
             continue
         f = f.resolve(program.parameters)
         if f.init.law != "constant":  # type: ignore[union-attr]

@@ -44,6 +44,8 @@ class PlainRow:
         for paired, combine in self._spec.pairs:
             if paired == name:
                 return plain_extreme(array[self._index], largest=combine == "argmax")
+        if name in self._spec.coded:
+            return array[0][array[1][self._index] if len(array) > 1 else 0].item()
         if isinstance(array, tuple):  # ragged: values and bounds
             return array[0][array[1][self._index] : array[1][self._index + 1]]
         return array[self._index].item() if array.ndim == 1 else array[self._index]
@@ -52,6 +54,8 @@ class PlainRow:
         array = self._array(name)
         if self._spec.pairs and name in dict(self._spec.pairs):
             raise TypeError(assignment_message(f"{self._spec.table}.{name}"))
+        if name in self._spec.coded:
+            raise ValueError(f"{self._spec.table}.{name} is read-only here")
         if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(
                 f"{self._spec.table}.{name} has several entries: assign to "

@@ -31,6 +31,9 @@ FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]
 RAGGED = -1
 """Stands for one dimension whose length differs from row to row."""
 
+CODED, EQUAL = -6, -7
+"""Stand for a number that a byte an entry tells, and for one that all rows have."""
+
 EXTREMES = {("argmax", 2): -2, ("argmin", 2): -3, ("argmax", 3): -4, ("argmin", 3): -5}
 """Numbers that stand for a value and its key, and for several of them (`tux.rows.extreme`): by the
 combination, and the dimensions of the array of all rows.
@@ -75,6 +78,8 @@ class _RowModel(StructModel):
             members += [(f"dim_{name}_{j}", types.intp) for j in range(_lengths(ndim))]
             if ndim == RAGGED:
                 members.append((f"bounds_{name}", types.CPointer(types.int64)))
+            if ndim == CODED:
+                members.append((f"codes_{name}", types.CPointer(types.uint8)))
         super().__init__(dmm, fe_type, members)
 
 
@@ -149,9 +154,10 @@ class _RowAttributes(AttributeTemplate):
     def generic_resolve(self, typ: RowType, attr: str) -> types.Type | None:
         for name, element, ndim, writable in typ.fields:
             if name == attr:
-                return _extreme(typ, attr) or (
-                    types.Array(element, abs(ndim), "C", readonly=not writable) if ndim else element
-                )
+                if ndim in (0, CODED, EQUAL):
+                    return element
+                array = types.Array(element, abs(ndim), "C", readonly=not writable)
+                return _extreme(typ, attr) or array
         return None
 
 
@@ -173,6 +179,12 @@ def _entry(
             element,
             [builder.sub(last, first)],
         )
+    if ndim in (CODED, EQUAL):
+        number = row.index.type(0)
+        if ndim == CODED:
+            code = builder.load(builder.gep(getattr(row, f"codes_{attr}"), [row.index]))
+            number = builder.zext(code, number.type)
+        return builder.gep(getattr(row, f"at_{attr}"), [number], inbounds=True), element, []
     shape = [getattr(row, f"dim_{attr}_{j}") for j in range(_lengths(ndim))]
     offset = row.index
     if ndim in EXTREMES.values():
@@ -234,10 +246,12 @@ def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
     """Return the type of a row, whose arrays (n, *shape) have the numba tuple type `arrays`."""
     fields, pairs = [], dict(spec.pairs)
     for name, array in zip(spec.names, arrays, strict=True):
-        ragged = isinstance(array, types.BaseTuple)
-        values = array[0] if ragged else array
+        several = isinstance(array, types.BaseTuple)
+        values = array[0] if several else array
         paired = pairs.get(name, ""), values.ndim
-        ndim = RAGGED if ragged else EXTREMES.get(paired, values.ndim - 1)
+        ndim = RAGGED if several else EXTREMES.get(paired, values.ndim - 1)
+        if name in spec.coded:
+            ndim = CODED if len(array) > 1 else EQUAL
         fields.append((name, values.dtype, ndim, values.mutable))
     return RowType(spec.table, tuple(fields), spec.visible, spec.changing, spec.unused)
 
@@ -253,6 +267,10 @@ def fill_row(
         if ndim == RAGGED:
             bounds = make_array(kind[1])(context, builder, value=builder.extract_value(value, 1))
             setattr(row, f"bounds_{name}", bounds.data)
+        if ndim == CODED:
+            codes = make_array(kind[1])(context, builder, value=builder.extract_value(value, 1))
+            setattr(row, f"codes_{name}", codes.data)
+        if ndim in (RAGGED, CODED, EQUAL):
             kind, value = kind[0], builder.extract_value(value, 0)
         array = make_array(kind)(context, builder, value=value)
         setattr(row, f"at_{name}", array.data)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tux.arrays.byte_codes import ByteCodes
 from tux.arrays.ragged import Lists, take_lists
 from tux.base.errors import out_of_memory
 from tux.program.combining import PAIRED
@@ -49,6 +50,8 @@ class RowSpec(NamedTuple):
     """Read-only fields that other rows of the kernel change."""
     unused: tuple[str, ...] = ()
     """Fields that no UDF of the kernel reads or changes by this row, though it names one so."""
+    coded: tuple[str, ...] = ()
+    """Fields whose arrays are values and, unless all rows have one value, their codes."""
 
 
 class Claim(NamedTuple):
@@ -96,7 +99,7 @@ class RowTable:
 
     name: str
     declared: dict[str, Field]
-    arrays: dict[str, np.ndarray]
+    arrays: dict[str, Any]  # of edges, a column may be coded (`tux.arrays.byte_codes`)
     # of the rows of ragged fields, (n + 1,)
     bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     # of the context, see `columns`: (1, width) by the first of the fields
@@ -145,13 +148,22 @@ class RowTable:
         write, or by its `claim` does not, are read-only views. With `used`, only the fields of
         these names are passed; `ids` of vertices only if they are asked for.
 
-        A ragged field is a pair of arrays: values and bounds.
+        A ragged field is a pair of arrays: values and bounds. A coded one: values and codes, or
+        the value alone.
         """
         sees, writes = ACCESS[f"{access} of tau" if self.name == "tau" else access]
         writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
         names = tuple(f for f in writable if used is None or f in used)
         changed = {f for f in names if writable[f] and (claim is None or f in claim.writes)}
-        arrays = {f: self.arrays[f] if f in changed else freeze(self.arrays[f]) for f in names}
+        coded = tuple(f for f in names if isinstance(self.arrays[f], ByteCodes))
+        arrays = {
+            f: self.arrays[f]
+            if f in changed
+            else tuple(map(freeze, self.arrays[f].arrays()))
+            if f in coded
+            else freeze(self.arrays[f])
+            for f in names
+        }
         shown = [f if written else f"{f} read-only" for f, written in writable.items()]
         passed = [
             (arrays[f], self.bounds) if self.declared[f].is_ragged else arrays[f] for f in names
@@ -160,7 +172,7 @@ class RowTable:
             shown.append(f"{ID} read-only")
         if self.ids and ids:
             names, passed = (*names, ID), [*passed, freeze(self.ids())]
-        spec = self.spec(names, ", ".join(shown) or "none")
+        spec = self.spec(names, ", ".join(shown) or "none")._replace(coded=coded)
         if claim is not None:
             changing = tuple(f for f in names if f in claim.changing and f not in changed)
             unused = tuple(f for f in names if f in claim.unused)

@@ -2,10 +2,11 @@
 waits for the turns of an item, runs it, and passes the turns on.
 
 An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, shares PART..PART_END of
-the other end, and up to two tickets. A ticket says which turn is waited for (a place in
-`turns`; 0: none) and how many items have it before this one. So items that share a ticket run in
-the order of the list, whatever the number of threads, and none waits for a later one. A run is some
-items in a row that one thread should run, as they touch the same rows: most are of one item.
+the other end (of a tile, the first row of either end), and up to two tickets. A ticket says which
+turn is waited for (a place in `turns`; 0: none) and how many items have it before this one. So
+items that share a ticket run in the order of the list, whatever the number of threads, and none
+waits for a later one. A run is some items in a row that one thread should run, as they touch the
+same rows: most are of one item.
 
 `turns` is one array of int64, of which each eighth is used, so that no two share a cache line:
 

@@ -46,9 +46,8 @@ def train_and_finish(run: RunContext) -> Tables:
 
 def _train_and_finish(run: RunContext) -> Tables:
     """Train and finish with a watcher that also passes epochs to the sink."""
-    seconds, watch, folder, record = run.phases.seconds, run.watch, run.folder, run.record
-    watch.say(", ".join(f"{name} {taken:.2f} s" for name, taken in seconds.items()))
-    record.setup_seconds = {name: round(taken, 6) for name, taken in seconds.items()}
+    watch, folder, record = run.watch, run.folder, run.record
+    _tell_preparation(run)
     if folder:
         folder.write_run(record)
     keeps_interrupted, training = run.options.keeps_interrupted, run.training
@@ -93,6 +92,16 @@ def _train_and_finish(run: RunContext) -> Tables:
         if folder:
             write_patiently(partial(folder.write_run, record), watch, FirstSignal())
     return tables
+
+
+def _tell_preparation(run: RunContext) -> None:
+    """Say how long it took to prepare the run, and how many bytes an edge has; record both."""
+    seconds, held = run.phases.seconds, run.training.edge_memory()
+    run.watch.say(", ".join(f"{name} {taken:.2f} s" for name, taken in seconds.items()))
+    run.record.setup_seconds = {name: round(taken, 6) for name, taken in seconds.items()}
+    if held.edges:
+        run.watch.say(f"edges: {held}")
+        run.record.edge_bytes = round(held.bytes / held.edges, 3)
 
 
 def _train(run: RunContext) -> None:

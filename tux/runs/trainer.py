@@ -11,6 +11,7 @@ from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
 from tux.engine.training import Training
 from tux.graph.edge_pieces import Pieces
+from tux.graph.local_edges import EdgeMemory
 
 
 class Trainer(Protocol):
@@ -47,6 +48,9 @@ class Trainer(Protocol):
         report, whose mistakes should not lose the model.
         """
 
+    def edge_memory(self) -> EdgeMemory:
+        """Return how many edges all workers hold for training, and the bytes that they take."""
+
     def profile(self) -> WorkerProfile | None:
         """Return the profile of the work that was done, if the run has one."""
 
@@ -63,6 +67,10 @@ class TrainingHere(Training):
     def give_model_to(self, take: Callable[[RunModel], None]) -> None:
         """Let `take` be called as `Trainer.give_model_to` says."""
         self._take = take
+
+    def edge_memory(self) -> EdgeMemory:
+        """Return how many edges the worker holds for training, and the bytes that they take."""
+        return self.worker.graph.edge_memory()
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False

@@ -308,7 +308,7 @@ def of_edges(worker, at):
     ends = [
         worker.graph.of_role(role).order[edges.end(role)].tolist() for role in edges.declared.roles
     ]
-    return zip(*ends, *(edges.fields[f].tolist() for f in sorted(edges.fields)), strict=True)
+    return zip(*ends, *(edges.fields[f][:].tolist() for f in sorted(edges.fields)), strict=True)
 
 
 def of_context(workers, f, declared):

@@ -56,6 +56,7 @@ from tux.engine.profile import WorkerProfile, merge_profiles
 from tux.engine.records import merge_records
 from tux.engine.timeline import Sample
 from tux.graph.edge_pieces import Pieces, edges_of_parts
+from tux.graph.local_edges import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message, checking
 
 
@@ -89,6 +90,7 @@ class Launcher(Leader):
         self._take: Callable[[RunModel], None] = lambda model: None
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self.has_model = True
+        self._held: dict[int, EdgeMemory] = {}  # by worker
         self._profiles: dict[int, WorkerProfile] = {}  # by worker
         self._asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
@@ -137,8 +139,12 @@ class Launcher(Leader):
         self._meet()
 
     def _handle_early(self, message: Message, control: Control | None) -> None:
-        """Send the state from which a worker goes on to one that lacks it."""
-        if isinstance(control, Hello) and not control.ready:
+        """Note the edges of a worker that is ready; send the state from which it goes on to one
+        that lacks it.
+        """
+        if isinstance(control, Hello) and control.ready:
+            self._held[message.source] = control.held
+        elif isinstance(control, Hello):
             self._files.give(message)
         elif message.kind is Kind.TAKEN:
             self._files.send_next_piece(message)
@@ -235,6 +241,10 @@ class Launcher(Leader):
                 self._files.take(message)
             case None:
                 raise BadMessage(message, "it is not for the launcher")
+
+    def edge_memory(self) -> EdgeMemory:
+        """Return how many edges all workers hold for training, and the bytes that they take."""
+        return EdgeMemory.total(self._held.values())
 
     def profile(self) -> WorkerProfile | None:
         """Return the profile of all workers in one, if the run has one."""

@@ -172,7 +172,7 @@ class Peer(Member, Transport):
         training = Training(worker)
         most = self._keep_states(training)
         worker.timeline.tell_to(lambda sample: self.say(WorkSample(sample)))
-        self.say_hello()
+        self.say_hello(held=worker.graph.edge_memory())
         thread.meet(self._meet())
         for record in training.epochs(
             most, every=job.eval_every, patience=job.patience, keep_best=job.keep_best

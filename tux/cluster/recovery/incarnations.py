@@ -28,6 +28,7 @@ from tux.engine.model import RunModel
 from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
 from tux.graph.edge_pieces import Pieces
+from tux.graph.local_edges import EdgeMemory
 
 CLOSING = 10.0
 """Seconds in which the sockets of an incarnation must be closed: the next one uses the same
@@ -124,6 +125,10 @@ class Incarnations:
                 self._replace(error)
             self._start()
             self._phase(f"epoch {self._from.epochs + 1}")
+
+    def edge_memory(self) -> EdgeMemory:
+        """Return how many edges all workers hold for training, and the bytes that they take."""
+        return self._launcher.edge_memory()
 
     def profile(self) -> WorkerProfile | None:
         """Return the profile of all workers in one, if the run has one."""

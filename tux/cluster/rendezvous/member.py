@@ -16,6 +16,7 @@ from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport import heartbeat
 from tux.cluster.transport.control import Beat, Bye, Control, Hello, beat_in, control_in, pack
 from tux.cluster.transport.socket_thread import SocketThread
+from tux.graph.local_edges import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message
 
 
@@ -46,10 +47,12 @@ class Member:
         """True if the launcher is a process of this machine, the parent of this one."""
         return 0 in self.job.near(self.rank)
 
-    def say_hello(self, *, ready: bool = True) -> None:
-        """Tell the launcher that this member is there, and whether it is ready to begin."""
+    def say_hello(self, *, ready: bool = True, held: EdgeMemory | None = None) -> None:
+        """Tell the launcher that this member is there, whether it is ready to begin, and the edges
+        that are `held` by a worker.
+        """
         where = gethostname(), self.socket_thread.endpoint
-        self.say(Hello(self.job.traits, os.getpid(), *where, ready))
+        self.say(Hello(self.job.traits, os.getpid(), *where, ready, held or EdgeMemory()))
 
     def say(self, control: Control) -> None:
         """Send a control message to the launcher. Any thread may do so."""

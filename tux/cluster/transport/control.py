@@ -17,6 +17,7 @@ from tux.checkpoint.snapshot import StateHead
 from tux.engine.profile import WorkerProfile
 from tux.engine.records import COSTS
 from tux.engine.timeline import Sample
+from tux.graph.local_edges import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
@@ -59,6 +60,7 @@ class Hello(msgspec.Struct, tag="hello", frozen=True):
     host: str
     address: str  # where it listens
     ready: bool = True
+    held: EdgeMemory = EdgeMemory()  # of a worker
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
