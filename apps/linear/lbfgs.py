@@ -7,9 +7,9 @@
     w += step d
 
 H g is a sum of g and of the pairs s and y. Its coefficients follow from the inner products of these
-2 `memory` + 1 vectors (Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014). Of
+2 `pairs` + 1 vectors (Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014). Of
 these, only those with g are added up, as y is the difference of two g. So an iteration needs one
-pass over the features for all products that are new, and one that adds up d, instead of 4 `memory`
+pass over the features for all products that are new, and one that adds up d, instead of 4 `pairs`
 of them one after the other; docs/examples/lbfgs.py has the two loops as
 textbooks have them. The products with the intercept's part of each vector are added in tau.
 
@@ -61,11 +61,11 @@ def gather(feature, edges):
 def differentiate(feature, tau, p):
     """Set the gradient and the last pair; add up the products of the gradient with all vectors."""
     g = (feature.gathered + tau.l2 * feature.w) * feature.unit
-    at = (tau.iteration - 1) % p.memory
+    at = (tau.iteration - 1) % p.pairs
     s, y = tau.step * feature.d / feature.unit, g - feature.g
-    feature.past[at], feature.past[p.memory + at] = s, y
+    feature.past[at], feature.past[p.pairs + at] = s, y
     feature.g = g
-    for j in range(2 * p.memory):
+    for j in range(2 * p.pairs):
         tau.fresh[j] += g * feature.past[j]
     tau.ss += s * s
     tau.yy += y * y
@@ -74,8 +74,8 @@ def differentiate(feature, tau, p):
 
 def combine(feature, tau, p):
     """Set d, and add up what the penalty and the slope of F along d need."""
-    d = tau.coefficients[2 * p.memory] * feature.g
-    for j in range(2 * p.memory):
+    d = tau.coefficients[2 * p.pairs] * feature.g
+    for j in range(2 * p.pairs):
         d += tau.coefficients[j] * feature.past[j]
     tau.gd += feature.g * d
     feature.d = d = d * feature.unit

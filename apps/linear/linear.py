@@ -53,7 +53,7 @@ class Linear(Program):
     tol: float = param(
         1e-5, "lbfgs ends when gradient and change, as reported, are smaller", low=0, dtype="f8"
     )
-    memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
+    pairs: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000, former="memory")
     path: int = param(
         1, "number of penalties down to l2; with lbfgs and the penalty l2", low=1, high=1000
     )

@@ -26,7 +26,7 @@ PENALTIES = {
 
 _OF_SOLVERS = {
     "tol": ("lbfgs",),
-    "memory": ("lbfgs",),
+    "pairs": ("lbfgs",),
     "path": ("lbfgs",),
     "batch_size": ("adam", "adagrad", "rmsprop", "sgd"),
     "learning_rate": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),

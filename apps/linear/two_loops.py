@@ -21,8 +21,8 @@ def is_chosen(p):
 
 
 def pair_vectors(p):
-    """Return how many vectors the pairs are: s at j, y at `memory` + j."""
-    return 2 * p.memory * is_chosen(p)
+    """Return how many vectors the pairs are: s at j, y at `pairs` + j."""
+    return 2 * p.pairs * is_chosen(p)
 
 
 def vectors(p):
@@ -49,7 +49,7 @@ CONTEXT = {
 
 def set_coefficients(tau, p):
     """Set the coefficients of d, by the two loops of L-BFGS on inner products."""
-    n, made = p.memory, tau.iteration
+    n, made = p.pairs, tau.iteration
     at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.fit_intercept))
     s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
     set_fields(tau, g=g)

@@ -87,11 +87,11 @@ def second_loop(tau):
 
 
 def newer(tau, p):
-    tau.i = (tau.i + 1) % p.memory
+    tau.i = (tau.i + 1) % p.pairs
 
 
 def older(tau, p):
-    tau.i = (tau.i - 1) % p.memory
+    tau.i = (tau.i - 1) % p.pairs
 
 
 def project(sample, feature, entry):
@@ -139,7 +139,7 @@ class LBFGS(Program):
     """Logistic regression with an L2 penalty, by L-BFGS."""
 
     l2: float = param(1.0, "penalty on half the sum of w squared", low=0, dtype="f8")
-    memory: int = param(10, "steps that are remembered", low=1)
+    pairs: int = param(10, "steps that are remembered", low=1)
     tolerance: float = param(
         1e-4, "end when |gradient| is at most this; |w - optimum| <= tolerance / l2", low=0
     )
@@ -156,14 +156,14 @@ class LBFGS(Program):
         d=value("f8", kept=False),
         gathered=delta("f8"),
         g=master("f8", kept=False),
-        s=master("f8", "memory", kept=False),
-        y=master("f8", "memory", kept=False),
+        s=master("f8", "pairs", kept=False),
+        y=master("f8", "pairs", kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         i=value("i8"),
-        rho=value("f8", "memory"),
-        alpha=value("f8", "memory"),
+        rho=value("f8", "pairs"),
+        alpha=value("f8", "pairs"),
         **{name: reduction() for name in ("sy", "yy", "sd", "yd", "gd", "ww", "wd", "dd")},
         **{name: value("f8", init=1) for name in ("gamma", "excess", "F", "step")},
         accepted=value("b1"),
@@ -194,7 +194,7 @@ class LBFGS(Program):
                 GlobalSync(first_loop),
                 Axpy("feature", "d", "y[i]", by="-alpha[i]"),
                 GlobalSync(older),
-                times="memory",
+                times="pairs",
             ),
             Mul("feature", "d", by="gamma"),
             Repeat(
@@ -202,7 +202,7 @@ class LBFGS(Program):
                 Dot("feature", "y[i]", "d", into="yd"),
                 GlobalSync(second_loop),
                 Axpy("feature", "d", "s[i]", by="excess"),
-                times="memory",
+                times="pairs",
             ),
             # a step along -d
             *[Dot("feature", x, "d", into=f"{x}d") for x in ("g", "w", "d")],

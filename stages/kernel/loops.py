@@ -4,12 +4,13 @@ vertex, and per vertex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tux.arrays.disk_columns import file_of
 from tux.engine.partition import Partition
 from tux.graph.layout import Layout
 from tux.graph.local_edges import LocalEdges
@@ -17,6 +18,7 @@ from tux.rows.table import RowTable
 from tux.rows.turns import PART, PART_END
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.kernel.bind import Udf
+from tux.stages.kernel.edge_reader import EdgeReader
 from tux.stages.kernel.scope import Scope
 from tux.stages.kernel.thread_loop import indent_lines
 
@@ -202,4 +204,25 @@ class EdgeLoops:
     def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Loop:
         run = self.scope.kernel({**varying, **self.varying}, loop)
         layout = tuple(self.varying.values())
-        return lambda items, *arguments: run(items, *arguments, *layout)
+        reader = self._reader() if "frontier" not in varying else None
+        return lambda items, *arguments: run(items, *arguments, *layout, reader=reader)
+
+    def _reader(self) -> EdgeReader | None:
+        """Return the reader of the columns that lie on disk in the order of the walk, if there are
+        any.
+        """
+        given = [*self.varying.values()]
+        if isinstance(self.varying[f"{self.prefix}index"], tuple):
+            given += self.scope.arguments.values()
+        columns = [each for each in _arrays_in(given) if file_of(each)]
+        threads = self.partition.threads.count
+        return EdgeReader(columns, self.layout, threads) if columns else None
+
+
+def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray]:
+    """Yield the arrays among `values`, and in tuples of them."""
+    for each in values:
+        if isinstance(each, np.ndarray):
+            yield each
+        elif isinstance(each, tuple):
+            yield from _arrays_in(each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from tux.stages.kernel.tickets import Items
 
 if TYPE_CHECKING:
     from tux.engine.partition import Partition
+    from tux.stages.kernel.edge_reader import EdgeReader
 
 ALONE_SECONDS = 3e-4
 """Seconds of work for which the other threads are not woken."""
@@ -50,17 +52,24 @@ class SharedKernel:
         self._rate = 1.0  # seconds for an edge or a row: those of the last call
 
     def __call__(
-        self, items: Items, *varying: Any, salt: int = 0, pass_number: int | None = None
+        self,
+        items: Items,
+        *varying: Any,
+        salt: int = 0,
+        pass_number: int | None = None,
+        reader: EdgeReader | None = None,
     ) -> None:
-        """Run the items. The random key is (stage, pass, `salt`)."""
+        """Run the items. The random key is (stage, pass, `salt`). `reader`: of edges on disk."""
         number = self._partition.pass_number if pass_number is None else pass_number
         key = self._purpose ^ np.uint64(number | salt << 32)
         for piece in items.pieces(self._plan.refreshes, 2 * self._plan.lanes):
-            self._run(piece, varying, key)
+            self._run(piece, varying, key, reader)
         if self._gauge is not None:
             self._gauge.count(items)
 
-    def _run(self, items: Items, varying: tuple[Any, ...], key: np.uint64) -> None:
+    def _run(
+        self, items: Items, varying: tuple[Any, ...], key: np.uint64, reader: EdgeReader | None
+    ) -> None:
         lanes = self._lanes if self._plan.lanes and len(items.array) > 1 else None
         turns = new_turns(items.tickets, self._plan.lanes if lanes is not None else 0)
         if lanes is not None:
@@ -73,10 +82,8 @@ class SharedKernel:
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
         call = partial(self._call, kernel, shared, lanes is not None)
         start = time.perf_counter()
-        if self._gauge is not None:
-            with self._gauge.meter:
-                self._run_on(threads, call, turns)
-        else:
+        meter = self._gauge.meter if self._gauge is not None else nullcontext()
+        with meter, reader.follow(items, turns) if reader else nullcontext():
             self._run_on(threads, call, turns)
         if size:
             self._rate = (time.perf_counter() - start) * threads / size

@@ -126,7 +126,7 @@ def test_parameters_are_called_as_in_python(tmp_path):
     check_error(
         UsageError, lambda: linear(l1=3), "choose the penalty l1, or elastic", "leave l1 out"
     )
-    check_error(UsageError, lambda: linear(solver="adam", memory=3), "choose the solver lbfgs")
+    check_error(UsageError, lambda: linear(solver="adam", pairs=3), "choose the solver lbfgs")
     check_error(UsageError, lambda: linear(epsilon=2), "choose the loss huber")
     (tmp_path / "s.svm").write_text("a 1:1\nb 2:1\nc 2:1\n")
     data = str(tmp_path / "s.svm")

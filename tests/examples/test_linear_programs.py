@@ -46,7 +46,7 @@ def gradient(w, x=DATA.x, y=DATA.y):
 @pytest.mark.long
 @pytest.mark.parametrize(("k", "by", "slack"), ANY)
 def test_lbfgs_finds_the_optimum(k, by, slack):
-    program = LBFGS(memory=4, tolerance=1e-10)
+    program = LBFGS(pairs=4, tolerance=1e-10)
     team = train_team(program, EDGES, 60, k=k, by=by, slack=slack)
     assert team.history("gradient")[-1] <= 1e-10 and len(team.history("gradient")) < 60
     # l2 = 1, so F is strongly convex: |w - optimum| <= |gradient|, here of scikit-learn too
@@ -83,7 +83,7 @@ def textbook(memory, epochs):
 @pytest.mark.slow
 def test_lbfgs_takes_the_steps_of_the_textbook():
     w, norms = textbook(3, 8)
-    team = train_team(LBFGS(memory=3), EDGES, 8, k=2, by="random")
+    team = train_team(LBFGS(pairs=3), EDGES, 8, k=2, by="random")
     np.testing.assert_allclose(weights(team), w, rtol=1e-9)
     np.testing.assert_allclose(team.history("gradient"), norms, rtol=1e-7)
 

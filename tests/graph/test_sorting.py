@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tux.arrays.disk_columns import limited_memory
 from tux.arrays.pieced import ArrayPieces
 from tux.graph import sorting
 from tux.graph.layout import sort_by_tiles
@@ -87,3 +88,19 @@ def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):
     found = Sorting(keys, 7)
     row = ArrayPieces(column.dtype, 100, [column[:30], column[30:30], column[30:]])
     assert np.array_equal(found.sort_pieces(row), found.sort_column(column))
+
+
+@pytest.mark.parametrize(
+    "left", [1, 4 * 40, 4 * 500, 1 << 30], ids=["nothing", "few", "some", "all"]
+)
+def test_columns_on_disk_are_sorted_by_as_many_passes_as_memory_asks_for(
+    left, tmp_path, monkeypatch
+):
+    keys = np.random.default_rng(0).integers(0, 50, 3_000).astype(np.int32)
+    column, expected = np.arange(3_000, dtype=np.float32), np.argsort(keys, kind="stable")
+    monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1)
+    monkeypatch.setattr("tux.graph.sorting.memory_left", lambda: left)
+    with limited_memory(tmp_path, 1 << 40):
+        sorting = Sorting(keys, 50)
+        assert np.array_equal(sorting.sort_column(column), column[expected])
+        assert np.array_equal(sorting.order(), expected)

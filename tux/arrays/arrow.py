@@ -13,13 +13,14 @@ import re
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tux.arrays.arrow_values import numbers_to_arrow, texts_to_arrow, to_numpy, zero_of
+from tux.arrays.disk_columns import is_on_disk, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.pieced import ArrayPieces, pop_pieces
@@ -32,6 +33,7 @@ STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
 GROUP = 1 << 17  # rows of a Parquet file, at most, that are not cut among loaders
 MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
+GATHERED = 1 << 24  # bytes of pieces that become one where columns of edges lie on disk
 
 BREAK = b"\x1e"
 """Stands for a line break within quotes, where rows of text are lines; it is no character."""
@@ -87,6 +89,7 @@ class ColumnPieces:
         self._texts: Any = None  # the dictionary of all `_Places`
         self._waiting: list[int] = []
         self._strings = 0  # in the dictionaries that wait
+        self._stored, self._loose = 0, 0  # pieces that lie on disk; bytes, about, of the others
 
     def append(self, piece: Any) -> None:
         """Append an array of numbers, or a chunk of ids as `_ids` returns it."""
@@ -96,6 +99,9 @@ class ColumnPieces:
             self._wait(len(self._pieces) - 1)
             if self._strings > max(MERGED, 0 if self._texts is None else len(self._texts)):
                 self._merge()
+        self._loose += 4 * len(piece)
+        if self._loose >= GATHERED and is_on_disk():
+            self._store()
 
     def whole(self) -> Column:
         """Return the column as one array or `CodedColumn`. The pieces are given up, so call it
@@ -135,6 +141,17 @@ class ColumnPieces:
         """
         return ArrayPieces(np.dtype(self.kind), self.rows, pop_pieces(self.take_pieces()))
 
+    def _store(self) -> None:
+        """Have the pieces lie on disk, where many small ones become one."""
+        self._loose = 0
+        if self._waiting:
+            self._merge()
+        loose, self._pieces[self._stored :] = self._pieces[self._stored :], []
+        for (places, _), some in groupby(loose, _kind_of):
+            joined = np.concatenate([each.codes if places else each for each in some])
+            self._pieces.append(_Places(store_column(joined)) if places else store_column(joined))
+        self._stored = len(self._pieces)
+
     def _wait(self, at: int) -> None:
         self._waiting.append(at)
         self._strings += len(self._pieces[at].dictionary)
@@ -167,6 +184,13 @@ class _Places(NamedTuple):
     """A piece of strings as their places in the dictionary of the column."""
 
     codes: np.ndarray
+
+
+def _kind_of(piece: np.ndarray | _Places) -> tuple[bool, np.dtype]:
+    """Return whether a piece are places in a dictionary, and its type of numbers."""
+    if isinstance(piece, _Places):
+        return True, piece.codes.dtype
+    return False, piece.dtype
 
 
 class Pieces:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 
@@ -72,7 +73,7 @@ def code_column(column: np.ndarray) -> Column:
         return ByteCodes(values, None, len(column))
     if column.itemsize == 1:
         return column
-    slots, codes = np.full(SLOTS, -1, np.int64), np.empty(len(column), np.uint8)
+    slots, codes = np.full(SLOTS, -1, np.int64), empty_column(len(column), np.uint8)
     _gather(found, slots, np.empty(CODES + 1, bits.dtype))
     spread(lambda part: _encode(bits[part], slots, found, codes[part]), slices(len(bits)))
     return ByteCodes(values, codes, len(column))

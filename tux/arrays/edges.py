@@ -18,6 +18,9 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST, index_dtype
 from tux.base.errors import DataError
 
+CHECKED = 1 << 22
+"""Numbers that are looked at at a time."""
+
 TOGETHER = "together"
 """The vertex field, one whole number a vertex, that says which vertices of a type are one group:
 these are neighbours in its order.
@@ -364,6 +367,12 @@ def _check_finite(name: str, what: str, values: np.ndarray) -> None:
     """Raise DataError unless `values`, one of each `what`, are finite numbers."""
     if values.dtype.kind not in "iufb":
         raise DataError(f"{name} holds {values.dtype}, not numbers")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        at = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        raise DataError(f"{name} of {what} {at[0]} is {values[at]}", do="Give finite numbers only.")
+    if values.dtype.kind != "f":
+        return
+    for first in range(0, len(values), CHECKED):
+        piece = values[first : first + CHECKED]
+        if not np.isfinite(piece).all():
+            at = tuple(np.argwhere(~np.isfinite(piece))[0].tolist())
+            raise DataError(
+                f"{name} of {what} {first + at[0]} is {piece[at]}", do="Give finite numbers only."
+            )

@@ -13,6 +13,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn, Column, ColumnPieces
+from tux.arrays.disk_columns import empty_column, file_of
 from tux.arrays.integers import (
     LAST,
     distinct_integers,
@@ -29,6 +30,7 @@ MANY_VERTICES, VERTICES_PER_ENTRY = 1 << 16, 64
 _WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
 COMPILED_ROWS = 1 << 20  # rows that are worth compiled code
 CHUNK = 1 << 20  # strings encoded at a time
+PIECE = 1 << 24  # rows of a column on disk whose distinct numbers are found at a time
 
 
 def is_plausible_size(vertices: int, entries: int) -> bool:
@@ -190,7 +192,24 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
         low, high = int(array.min()), int(array.max())
         if high - low <= max(len(array), COMPILED_ROWS):
             return _rank_by_table(array, low, high)
+    if file_of(array):
+        return _distinct_piecewise(array)
     return _distinct(arrow.encode(array))
+
+
+def _distinct_piecewise(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Do `_distinct` for numbers that lie on disk, piece by piece, so that no array of all rows is
+    in memory.
+    """
+    codes, found = empty_column(len(array), np.int32), []
+    for first in range(0, len(array), PIECE):
+        values, codes[first : first + PIECE] = _distinct(arrow.encode(array[first : first + PIECE]))
+        found.append(values)
+    together = distinct_integers(np.concatenate(found))
+    for at, values in enumerate(found):
+        rows = codes[at * PIECE : (at + 1) * PIECE]
+        rows[...] = places_among(values, together)[rows]
+    return together, codes
 
 
 def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
 from tux.base.errors import DataError
 
 LAST = 2**63 - 1  # of int64
@@ -77,11 +78,12 @@ def join_integers(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
     if len(pieces) == 1:
         return pieces[0]
     pieces = [np.empty(0, np.int32), *pieces]
-    if np.result_type(*pieces).kind != "f":
-        return np.concatenate(pieces)
-    if min(int(piece.min(initial=0)) for piece in pieces) < 0:
-        return None
-    return np.concatenate(pieces, dtype=np.uint64, casting="unsafe")
+    kind = np.result_type(*pieces)
+    if kind.kind == "f":
+        if min(int(piece.min(initial=0)) for piece in pieces) < 0:
+            return None
+        kind = np.dtype(np.uint64)
+    return np.concatenate(pieces, out=empty_column(sum(map(len, pieces)), kind), casting="unsafe")
 
 
 def from_python_integers(values: Sequence[int] | np.ndarray) -> np.ndarray | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
 from tux.base.parallel import slices, spread
 
 CHUNK = 1 << 15
@@ -15,7 +16,7 @@ def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None)
     itself, if that is given and its type holds what the table does.
     """
     fits = out is not None and np.can_cast(table.dtype, out.dtype)
-    found = out if out is not None and fits else np.empty(len(index), table.dtype)
+    found = out if out is not None and fits else empty_column(len(index), table.dtype)
 
     def look(piece: slice) -> None:
         for start in range(piece.start, piece.stop, CHUNK):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
+
 
 @dataclass
 class ArrayPieces:
@@ -40,7 +42,7 @@ class ArrayPieces:
         for piece in self.pieces:
             if len(piece) == self.rows and piece.flags.owndata and piece.dtype == self.dtype:
                 return piece
-            out = np.empty(self.shape, self.dtype) if out is None else out
+            out = empty_column(self.shape, self.dtype) if out is None else out
             out[done : done + len(piece)] = piece
             done += len(piece)
         return np.empty(self.shape, self.dtype) if out is None else out

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
 from tux.arrays.pieced import pop_pieces
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
@@ -32,7 +33,8 @@ def rank_integers(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.nda
     emptied, so that the memory of a piece can be freed when its places are known. A table of the
     range takes 5 bytes a value.
     """
-    present, codes = np.zeros(high - low + 1, np.bool_), np.empty(sum(map(len, pieces)), np.int32)
+    present = np.zeros(high - low + 1, np.bool_)
+    codes = empty_column(sum(map(len, pieces)), np.int32)
     for each in pieces:
         _run_on_slices(_mark, _plain(each), low, present)
     rank = np.cumsum(present, dtype=np.int32)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import os
 import platform
+import tempfile
 import time
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tux.base.cache import cache_folder
+from tux.base.disk_speed import disk_speed
 from tux.base.memory_speed import copy_speed
 from tux.base.parallel import cores
 
@@ -38,6 +40,7 @@ def examine() -> tuple[dict[str, str], bool]:
         "cores": str(cores()),
         "memory": _memory(),
         "memory speed": f"{copy_speed(cores()) / 1e9:.1f} GB/s, by copying with all cores",
+        "disk": _disk(),
         "cache folder": (
             f"{folder}, {len(kept):,} files, {sum(kept) / 1e6:.1f} MB, "
             f"{'' if os.access(folder, os.W_OK) else 'not '}writable"
@@ -78,6 +81,16 @@ def _memory() -> str:
     except (ValueError, OSError, AttributeError):
         return "unknown"
     return f"{pages * size / 2**30:.1f} GiB"
+
+
+def _disk() -> str:
+    """Measure the disk of temporary files."""
+    folder = tempfile.gettempdir()
+    try:
+        written, read = disk_speed(folder)
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+    return f"{folder}: {written / 1e6:,.0f} MB/s written, {read / 1e6:,.0f} MB/s read"
 
 
 def _kernel() -> tuple[str, bool]:

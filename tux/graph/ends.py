@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.graph.sorting import count_keys
@@ -32,7 +33,7 @@ class TileEnd(NamedTuple):
     @staticmethod
     def of_rows(rows: np.ndarray, first: np.ndarray, bounds: np.ndarray) -> TileEnd:
         """Return the offsets of `rows` (m,), which lie in tiles."""
-        offsets = np.empty(len(rows), np.uint16)
+        offsets = empty_column(len(rows), np.uint16)
         own = TileEnd(offsets, first, bounds)
         spread(lambda part: _subtract(rows, *own, part.start, part.stop), slices(len(rows)))
         return own
@@ -40,7 +41,7 @@ class TileEnd(NamedTuple):
     def rows(self, lo: int = 0, hi: int | None = None) -> np.ndarray:
         """Return the rows of the edges lo..hi, int32."""
         hi = len(self.offsets) if hi is None else hi
-        rows = np.empty(hi - lo, np.int32)
+        rows = empty_column(hi - lo, np.int32)
         spread(lambda part: _add(rows, *self, lo, part.start, part.stop), slices(hi - lo))
         return rows
 

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from tux.arrays.byte_codes import ByteCodes, Column
+from tux.arrays.disk_columns import empty_column
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
@@ -140,7 +141,7 @@ def sort_by_tiles(
     a = np.repeat(np.arange(len(over_cuts) - 1, dtype=dtype), np.diff(over_cuts))
     a *= len(other_cuts) - 1
     b = np.repeat(np.arange(len(other_cuts) - 1, dtype=dtype), np.diff(other_cuts))
-    keys = np.empty(len(over), dtype)
+    keys = empty_column(len(over), dtype)
     over, other = freeze(over), freeze(other)
     spread(lambda piece: _tiles(over[piece], other[piece], a, b, keys[piece]), slices(len(over)))
     return Sorting(keys, tiles)

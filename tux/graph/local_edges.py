@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.byte_codes import ByteCodes, Column, code_column
+from tux.arrays.disk_columns import empty_column
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
@@ -365,5 +366,6 @@ def _fields(program: BaseProgram, columns: Mapping[str, np.ndarray], m: int) -> 
                 f"edge field {name} starts with random numbers",
                 do="start it with a constant, and draw in setup()",
             )
-        fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
+        fields[name] = empty_column((m, *f.lengths), f.dtype)
+        fields[name][...] = f.init.a  # type: ignore[index, union-attr]
     return fields

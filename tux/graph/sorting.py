@@ -8,10 +8,12 @@ side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
+from tux.arrays.disk_columns import empty_column, file_of, memory_left, span_of
 from tux.arrays.integers import index_dtype
 from tux.arrays.pieced import ArrayPieces
 from tux.base.compiled import cached_njit
@@ -20,6 +22,11 @@ from tux.rows.table import freeze
 
 SPARSE = 8
 """Keys for each entry from which on those of a group are compared instead of counted."""
+
+SHARE = 4
+"""The share of the memory that is left in which entries are put into order at a time, as 1 / SHARE:
+the system also holds the pages that are read, and those that are being written.
+"""
 
 ENTRIES = 1 << 17
 """Entries of groups whose order is computed at a time."""
@@ -62,12 +69,27 @@ def _move(keys, free, column, out):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _number(keys, free, first, out):  # type: ignore[no-untyped-def]
-    """Write the numbers of entries, from `first` on, to `out`, as `_move` does with entries."""
+def _move_some(keys, free, column, out, low, high):  # type: ignore[no-untyped-def]
+    """Do `_move` for the entries whose keys are from `low` to `high` - 1."""
     for i in range(len(keys)):
-        at = free[keys[i]]
-        out[at] = first + i
-        free[keys[i]] = at + 1
+        key = keys[i]
+        if low <= key < high:
+            at = free[key]
+            out[at] = column[i]
+            free[key] = at + 1
+
+
+@cached_njit
+def _number(keys, free, first, out, low, high):  # type: ignore[no-untyped-def]
+    """Write the numbers of entries, from `first` on, to `out`, as `_move_some` does with
+    entries.
+    """
+    for i in range(len(keys)):
+        key = keys[i]
+        if low <= key < high:
+            at = free[key]
+            out[at] = first + i
+            free[key] = at + 1
 
 
 def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
@@ -182,31 +204,57 @@ class Sorting:
 
     def order(self) -> np.ndarray:
         """Return the number of the entry at each place of the order, (m,)."""
-        out = np.empty(len(self._keys), index_dtype(len(self._keys)))
-        self._each(
-            lambda at, piece: _number(self._keys[piece], self._first[at].copy(), piece.start, out)
-        )
+        out = empty_column(len(self._keys), index_dtype(len(self._keys)))
+        for low, high in self._passes(out):
+            self._each(partial(self._number_some, out, low, high))
         return out
+
+    def _number_some(self, out: np.ndarray, low: int, high: int, at: int, piece: slice) -> None:
+        """Write the numbers of the entries of a piece whose keys are from `low` to `high` - 1."""
+        _number(self._keys[piece], self._first[at].copy(), piece.start, out, low, high)
 
     def sort_column(self, column: np.ndarray) -> np.ndarray:
         """Copy the entries or rows of a `column` (m, ...) to a new array, in the order."""
         column = freeze(np.ascontiguousarray(column))
         if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
             return column[self.order()]
-        out = np.empty(len(column), column.dtype)
+        out = empty_column(len(column), column.dtype)
         source, target = column.view(word), out.view(word)
-        self._each(
-            lambda at, piece: _move(
-                self._keys[piece], self._first[at].copy(), source[piece], target
-            )
-        )
+        for low, high in self._passes(out):
+            self._each(partial(self._move_some, source, target, low, high))
         return out
+
+    def _move_some(
+        self, source: np.ndarray, target: np.ndarray, low: int, high: int, at: int, piece: slice
+    ) -> None:
+        """Move the entries of a piece whose keys are from `low` to `high` - 1."""
+        keys, free = self._keys[piece], self._first[at].copy()
+        if high - low == len(self.bounds) - 1:
+            _move(keys, free, source[piece], target)
+        else:
+            _move_some(keys, free, source[piece], target, low, high)
+
+    def _passes(self, out: np.ndarray) -> Iterator[tuple[int, int]]:
+        """Yield ranges of keys, whose entries are moved to `out` in one pass over all. Where `out`
+        lies on disk, those of a range fit into the memory that is left: entries go anywhere among
+        them. Their memory is given back when they are written.
+        """
+        n_keys, file = len(self.bounds) - 1, file_of(out)
+        most = max(memory_left() // SHARE // out.itemsize, 1) if file else max(len(out), 1)
+        low = 0
+        while low < n_keys:
+            full = int(np.searchsorted(self.bounds, self.bounds[low] + most, side="right")) - 1
+            high = max(full, low + 1) if full < n_keys else n_keys
+            yield low, high
+            if file:
+                file.give_back(*span_of(out, int(self.bounds[low]), int(self.bounds[high])))
+            low = high
 
     def sort_pieces(self, row: ArrayPieces) -> np.ndarray:
         """Copy the numbers of a row (m,) to a new array, in the order, as `sort_column` does; only
         one piece of the row need be in memory.
         """
-        out, word = np.empty(row.rows, row.dtype), WORDS[row.dtype.itemsize]
+        out, word = empty_column(row.rows, row.dtype), WORDS[row.dtype.itemsize]
         free, done = self._first[0].copy(), 0
         for piece in row.pieces:
             keys = self._keys[done : done + len(piece)]

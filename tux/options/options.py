@@ -20,6 +20,7 @@ from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
 from tux.options.reading import data_option, reads
 from tux.options.rules import (
+    BYTES,
     FILE,
     FOLDER,
     INTERVAL,
@@ -170,6 +171,13 @@ class RunOptions(Reading):
         "divided by its workers]",
         resumed="threads of each worker [default: as begun; on another number of workers, the "
         "machine's cores divided by them]",
+    )
+    memory: int | None = worker_option(
+        BYTES,
+        "memory that each worker takes, such as 3GB: edges lie on disk, beside --out, and those "
+        "that do not fit are read again in each epoch [default: all edges in memory]",
+        resumed="memory that each worker takes [default: as begun]",
+        of_job=True,
     )
     racing: bool = worker_option(
         SWITCH,

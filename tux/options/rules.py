@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
@@ -99,6 +100,27 @@ def _interval(text: str) -> str:
             f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
         )
     return text
+
+
+SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B?")
+"""A size in bytes as users write it: 3GB, 500MB, 2GiB, 1000."""
+
+
+def _size(value: Any) -> int | None:
+    """Return a size in bytes, which may be text; None for one that is none."""
+    if isinstance(value, str) and (
+        found := SIZE.fullmatch(value.strip().upper().replace("IB", "iB"))
+    ):
+        base = 1024 if found[3] else 1000
+        return int(float(found[1]) * base ** " KMGT".index(found[2] or " ")) or None
+    return integer_rule(1).read(value)
+
+
+def _size_argument(text: str) -> int:
+    """Parse a size."""
+    if (size := _size(text)) is None:
+        raise ArgumentTypeError(f"a size such as 3GB or 500MB is needed, not {text!r}")
+    return size
 
 
 def integer_rule(low: int | None = None, high: int | None = None, metavar: str = "N") -> OptionRule:
@@ -195,6 +217,9 @@ TABLES = OptionRule(
 )
 SWITCH = OptionRule(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
+)
+BYTES = OptionRule(
+    "a number of bytes, or a text such as '3GB'", _size, {"type": _size_argument, "metavar": "SIZE"}
 )
 SECONDS = OptionRule("a number of seconds above 0", _seconds, number(1, metavar="S"))
 INTERVAL = OptionRule(

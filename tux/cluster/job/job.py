@@ -33,6 +33,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     seed: int
     slack: int | str
     racing: bool = False
+    memory: int | None = None  # bytes that a worker takes; None: all edges are in memory
     profile: bool = False
     jit: bool
     check: bool

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from tux.arrays.disk_columns import limited_memory
 from tux.base.errors import DeadlinePassed, Refused, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import watch_parent
@@ -262,7 +263,7 @@ def main() -> int:
         use_threads(job.threads)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
-        with peer.socket_thread.naming_hosts():
+        with peer.socket_thread.naming_hosts(), limited_memory(folder, job.memory):
             peer.run()
         failure = None
     except TuxError as error:

@@ -1,0 +1,121 @@
+"""Columns of edges that lie on disk."""
+
+import errno
+import gc
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tux.arrays.disk_columns import (
+    MappedFile,
+    empty_column,
+    file_of,
+    is_on_disk,
+    limited_memory,
+    span_of,
+    store_column,
+)
+from tux.base.errors import DiskError
+
+MOST = 1 << 40
+"""More memory than any process holds."""
+
+
+@pytest.fixture(autouse=True)
+def small_columns(monkeypatch):
+    """Have small arrays lie on disk, too."""
+    monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1 << 12)
+
+
+def count_descriptors(folder):
+    """Count the open files of this process that lie in a folder."""
+    own = Path("/proc/self/fd")
+    links = []
+    for each in own.iterdir():
+        with suppress(OSError):  # that of the folder itself
+            links.append(os.readlink(each))
+    return sum(link.startswith(f"{folder}/") for link in links)
+
+
+def test_columns_lie_on_disk_within_the_block_alone(tmp_path):
+    assert not is_on_disk() and file_of(empty_column(10_000, np.int32)) is None
+    with limited_memory(tmp_path, MOST):
+        column = empty_column((5_000, 3), np.float32)
+        assert is_on_disk() and isinstance(file_of(column), MappedFile)
+        assert column.shape == (5_000, 3) and column.dtype == np.float32
+        assert file_of(empty_column(10, np.float32)) is None  # too small
+    column[:] = 7
+    assert not is_on_disk() and (column == 7).all()  # it lives on
+
+
+def test_without_a_limit_nothing_changes(tmp_path):
+    with limited_memory(tmp_path, None):
+        assert not is_on_disk() and file_of(empty_column(10_000, np.int32)) is None
+
+
+def test_files_have_no_names_and_end_with_their_arrays(tmp_path):
+    with limited_memory(tmp_path, MOST):
+        columns = [empty_column(10_000, np.int64) for _ in range(3)]
+        views = [each[5:] for each in columns]
+        assert not list(tmp_path.iterdir()) and count_descriptors(tmp_path) == 2 * 3
+        del columns
+        gc.collect()
+        assert count_descriptors(tmp_path) == 2 * 3  # by the views
+        del views
+        gc.collect()
+        assert count_descriptors(tmp_path) == 0
+
+
+def test_a_copy_is_made_once(tmp_path):
+    given = np.arange(10_000)
+    assert store_column(given) is given
+    with limited_memory(tmp_path, MOST):
+        stored = store_column(given)
+        assert file_of(stored) and np.array_equal(stored, given)
+        assert store_column(stored) is stored
+        assert store_column(stored[100:]).base is not None
+
+
+def test_a_column_is_whole_after_its_memory_is_given_back(tmp_path):
+    with limited_memory(tmp_path, MOST):
+        column = store_column(np.arange(100_000))
+    file = file_of(column)
+    for step in (file.give_back, file.hide, file.read_ahead, file.give_back):
+        step(*span_of(column, 1_000, 90_001))
+        assert np.array_equal(column, np.arange(100_000))
+    column[50_000] = -1  # is written later
+    file.give_back(0, len(file))
+    assert column[50_000] == -1
+
+
+def test_the_span_of_a_view(tmp_path):
+    with limited_memory(tmp_path, MOST):
+        column = empty_column((2_000, 4), np.float32)
+    assert span_of(column, 10, 12) == (160, 192)
+    assert span_of(column[100:], 0, 1) == (1_600, 1_616)
+    assert span_of(column.view(np.int32)[5:][5:], 0, 2_000 - 10) == (160, 32_000)
+
+
+def test_memory_above_the_limit_is_given_back(tmp_path, monkeypatch):
+    hidden = threading.Event()
+    monkeypatch.setattr(MappedFile, "hide", lambda file, begin, end: hidden.set())
+    with limited_memory(tmp_path, 1):  # no process holds so little
+        column = store_column(np.arange(10_000))
+        assert hidden.wait(60)
+    assert np.array_equal(column, np.arange(10_000))
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def fallocate(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", fallocate)
+    with limited_memory(tmp_path, MOST):
+        with pytest.raises(DiskError, match=f"{tmp_path} cannot be written: No space left") as got:
+            empty_column(10_000, np.int32)
+        assert "free space there" in got.value.do
+        assert count_descriptors(tmp_path) == 0 and not list(tmp_path.iterdir())

@@ -1,0 +1,138 @@
+"""Runs whose edges lie on disk: their models are those of edges in memory, byte for byte."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.machines.watchers import RecordingSilent
+
+from tux.apps.als import ALS
+from tux.apps.blockpg import BlockPG
+from tux.apps.gbdt import GBDT
+from tux.apps.kmeans import SparseKMeans
+from tux.apps.lda import LDA, WarpLDA
+from tux.apps.linear import Linear
+from tux.apps.mf import MF
+from tux.base.errors import UsageError
+from tux.options.options import RunOptions
+from tux.runs.session import run
+
+MOST = "1TB"
+APPS = [MF, ALS, BlockPG, GBDT, SparseKMeans, LDA, WarpLDA, Linear]
+
+
+@pytest.fixture(autouse=True)
+def on_disk(monkeypatch):
+    """Have small arrays lie on disk, few of which fit in memory, and be read in small pieces."""
+    for name, value in {
+        "tux.arrays.disk_columns.LARGE": 1,
+        "tux.arrays.disk_columns.LOOK": 0.001,
+        "tux.arrays.arrow.GATHERED": 1 << 10,
+        "tux.arrays.ids.PIECE": 100,
+        "tux.stages.kernel.edge_reader.AHEAD": 1 << 12,
+        "tux.stages.kernel.edge_reader.PIECE": 1 << 10,
+        "tux.stages.kernel.edge_reader.take_room": lambda wanted: wanted // 3,
+    }.items():
+        monkeypatch.setattr(name, value)
+
+
+def model_of(folder, program, data=None, **options):
+    """Run a program for two epochs; return the files of its model, by name."""
+    run(program, data, options=RunOptions(out=folder, epochs=2, **options))
+    files = [path for path in (folder / "model").rglob("*") if path.is_file()]
+    assert files
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
+def assert_same_model(folder, program, data=None, **options):
+    """Assert that a model does not depend on where the edges lie."""
+    expected = model_of(folder / "memory", program, data)
+    assert model_of(folder / "disk", program, data, memory=MOST, **options) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.__name__)
+def test_the_model_has_the_same_bytes(app, tmp_path):
+    assert_same_model(tmp_path, app())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("app", [MF, LDA, BlockPG], ids=lambda app: app.__name__)
+def test_on_two_threads(app, tmp_path):
+    assert_same_model(tmp_path, app(), threads=2)
+
+
+def ratings(rng, ids):
+    """Draw ratings of users and items, whose ids `ids` makes of numbers."""
+    user, item = rng.integers(0, 90, 3_000), rng.integers(0, 40, 3_000)
+    return ids(user), [f"item {i}" for i in item], np.round(rng.random(3_000) * 5, 3)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        lambda user: user,
+        lambda user: user * 1_000_003_000_017,  # a table of all of the range is too large
+        lambda user: [f"u{i}" for i in user],
+        lambda user: [str(i) if k < 1_500 else f"u{i}" for k, i in enumerate(user)],
+    ],
+    ids=["narrow", "wide", "texts", "numbers, then texts"],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_files_are_read_to_the_disk(ids, form, tmp_path):
+    columns = dict(
+        zip(("user", "item", "rating"), ratings(np.random.default_rng(0), ids), strict=True)
+    )
+    path = tmp_path / f"ratings.{form}"
+    if form == "parquet":
+        pq.write_table(pa.table(columns), path, row_group_size=500)
+    else:
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+    assert_same_model(tmp_path, MF(rank=4), path)
+
+
+def test_a_run_whose_rows_do_not_fit_is_refused(tmp_path):
+    with pytest.raises(
+        UsageError, match="GB of memory are needed, 0.00 GB of them for the rows"
+    ) as got:
+        run(MF(), options=RunOptions(memory=10_000_000))
+    assert "or more, or cut the graph" in got.value.do
+
+
+def test_what_a_run_needs_is_told(tmp_path):
+    watch = RecordingSilent()
+    run(MF(), options=RunOptions(memory="64GB", epochs=1), watch=watch)
+    assert any(
+        line.startswith("memory: ") and "of 64.00 GB for rows" in line for line in watch.lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("3GB", 3 * 10**9),
+        ("500 mb", 5 * 10**8),
+        ("2GiB", 2 << 30),
+        ("1.5K", 1500),
+        ("70000", 70_000),
+    ],
+)
+def test_sizes(text, size):
+    assert RunOptions(memory=text).memory == size
+
+
+@pytest.mark.parametrize("value", ["", "GB", "3 elephants", "-1GB", 0, -5, 2.5, "0GB", True])
+def test_what_is_no_size(value):
+    with pytest.raises(UsageError, match="memory"):
+        RunOptions(memory=value)
+
+
+@pytest.mark.slow
+def test_two_workers_keep_their_edges_on_disk(tmp_path):
+    rng = np.random.default_rng(0)
+    m = 600_000  # each worker has arrays of more than 1 MB
+    data = {"user": rng.integers(0, 900, m), "item": rng.integers(0, 400, m)}
+    data["rating"] = np.round(rng.random(m) * 5)
+    expected = model_of(tmp_path / "memory", MF(rank=4), data, workers=2)
+    assert model_of(tmp_path / "disk", MF(rank=4), data, workers=2, memory=MOST) == expected
