@@ -6,6 +6,7 @@ from support.messages import message
 from tux.base.errors import UsageError
 from tux.cli.flags import parameters
 from tux.cli.run_flags import run_flags
+from tux.options.options import OPTIONS
 from tux.program.params import formers
 from tux.program.sources import builtin, find
 from tux.run_folder.folder import read_run
@@ -14,6 +15,7 @@ FORMER = [
     (app, former, name)
     for app in builtin()
     for former, name in formers(find(app).program.params).items()
+    if former not in OPTIONS  # which is the flag now
 ]
 every_former_name = pytest.mark.parametrize(
     ("app", "former", "name"), FORMER, ids=[f"{app}-{former}" for app, former, _ in FORMER]
@@ -93,6 +95,13 @@ def test_help_and_answers_show_the_present_names(app):
         with pytest.raises(UsageError) as error:
             flags.parse([f"{flag(former)}x", "1"])
         assert f"did you mean {flag(former)}?" not in error.value.do
+
+
+def test_a_former_name_that_is_an_option_now():
+    with pytest.warns(FutureWarning, match="^memory is called pairs now"):
+        assert find("linear").program(memory=5).parameters["pairs"] == 5
+    with pytest.raises(UsageError, match="--memory: a size such as 3GB .* is needed, not '5'"):
+        parse_flags("linear", ["--memory", "5"])
 
 
 def test_the_negation_of_a_former_flag():

@@ -103,17 +103,20 @@ def _interval(text: str) -> str:
 
 
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B?")
-"""A size in bytes as users write it: 3GB, 500MB, 2GiB, 1000."""
+"""A size in bytes as users write it: 3GB, 500MB, 2GiB, 3000000000."""
+
+LEAST = 10**6
+"""The fewest bytes of a size. Smaller numbers are no bytes: --memory 3 may mean gigabytes."""
 
 
 def _size(value: Any) -> int | None:
-    """Return a size in bytes, which may be text; None for one that is none."""
+    """Return a size in bytes, which may be text; None for one that is none, or too small."""
     if isinstance(value, str) and (
         found := SIZE.fullmatch(value.strip().upper().replace("IB", "iB"))
     ):
         base = 1024 if found[3] else 1000
-        return int(float(found[1]) * base ** " KMGT".index(found[2] or " ")) or None
-    return integer_rule(1).read(value)
+        value = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
+    return integer_rule(LEAST).read(value)
 
 
 def _size_argument(text: str) -> int:
@@ -219,7 +222,9 @@ SWITCH = OptionRule(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )
 BYTES = OptionRule(
-    "a number of bytes, or a text such as '3GB'", _size, {"type": _size_argument, "metavar": "SIZE"}
+    "a number of bytes from 1,000,000 on, or a text such as '3GB'",
+    _size,
+    {"type": _size_argument, "metavar": "SIZE"},
 )
 SECONDS = OptionRule("a number of seconds above 0", _seconds, number(1, metavar="S"))
 INTERVAL = OptionRule(
