@@ -181,7 +181,8 @@ class Score(Stage):
             loops = EdgeLoops(
                 partition, self.label, edges, edges.walk_given(), declared.roles[0], plan, "score"
             )
-            kernel, items = loops.score(self.f, scores), Items(even_items(0, len(edges)))
+            kernel = loops.score(self.f, scores)
+            items = Items(even_items(0, len(edges)), of_edges=True)
             return ScoreStep(scores, lambda: kernel(items, scores))
         vertices = partition.graph.of_role(role)
         scores = self._empty_scores(len(vertices.ids), width)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tux.arrays.disk_columns import file_of, span_of, take_room
+from tux.arrays.disk_columns import file_of, share_in_memory, span_of
 from tux.graph.layout import Layout
 from tux.rows.turns import HI, LO, NEXT, STRIDE
 from tux.stages.kernel.tickets import Items
@@ -36,9 +36,8 @@ class EdgeReader:
     def __init__(self, columns: Sequence[np.ndarray], layout: Layout, threads: int) -> None:
         self._columns, self._layout, self._threads = columns, layout, threads
         self._bytes = sum(each.strides[0] for each in columns)
-        rows = len(columns[0])
-        held = take_room(self._bytes * rows)
-        self._kept = rows if held >= self._bytes * rows else max(held - 2 * AHEAD, 0) // self._bytes
+        rows, share = len(columns[0]), share_in_memory([*filter(None, map(file_of, columns))])
+        self._kept = rows if share == 1 else max(int(share * rows) - 2 * AHEAD // self._bytes, 0)
 
     @contextmanager
     def follow(self, items: Items, turns: np.ndarray) -> Iterator[None]:

@@ -159,6 +159,8 @@ class Items:
         if count <= 1 or self.tickets:
             return [self]
         if (most, least) not in self._pieces:
-            split = [Items(piece) for piece in np.array_split(self.array, count)]
+            split = [
+                Items(piece, of_edges=self.of_edges) for piece in np.array_split(self.array, count)
+            ]
             self._pieces[most, least] = split
         return self._pieces[most, least]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from tux.arrays.disk_columns import (
-    MappedFile,
+    disk_folder,
     empty_column,
     file_of,
-    is_on_disk,
     limited_memory,
     span_of,
     store_column,
 )
+from tux.arrays.mapped_files import MappedFile
 from tux.base.errors import DiskError
 
 MOST = 1 << 40
@@ -42,19 +42,19 @@ def count_descriptors(folder):
 
 
 def test_columns_lie_on_disk_within_the_block_alone(tmp_path):
-    assert not is_on_disk() and file_of(empty_column(10_000, np.int32)) is None
+    assert disk_folder() is None and file_of(empty_column(10_000, np.int32)) is None
     with limited_memory(tmp_path, MOST):
         column = empty_column((5_000, 3), np.float32)
-        assert is_on_disk() and isinstance(file_of(column), MappedFile)
+        assert disk_folder() == tmp_path and isinstance(file_of(column), MappedFile)
         assert column.shape == (5_000, 3) and column.dtype == np.float32
         assert file_of(empty_column(10, np.float32)) is None  # too small
     column[:] = 7
-    assert not is_on_disk() and (column == 7).all()  # it lives on
+    assert disk_folder() is None and (column == 7).all()  # it lives on
 
 
 def test_without_a_limit_nothing_changes(tmp_path):
     with limited_memory(tmp_path, None):
-        assert not is_on_disk() and file_of(empty_column(10_000, np.int32)) is None
+        assert disk_folder() is None and file_of(empty_column(10_000, np.int32)) is None
 
 
 def test_files_have_no_names_and_end_with_their_arrays(tmp_path):
@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", fallocate)
     with limited_memory(tmp_path, MOST):
-        with pytest.raises(DiskError, match=f"{tmp_path} cannot be written: No space left") as got:
+        with pytest.raises(DiskError, match=f"{tmp_path} has no room for 0 MB") as got:
             empty_column(10_000, np.int32)
         assert "free space there" in got.value.do
         assert count_descriptors(tmp_path) == 0 and not list(tmp_path.iterdir())

@@ -31,7 +31,7 @@ def on_disk(monkeypatch):
         "tux.arrays.ids.PIECE": 100,
         "tux.stages.kernel.edge_reader.AHEAD": 1 << 12,
         "tux.stages.kernel.edge_reader.PIECE": 1 << 10,
-        "tux.stages.kernel.edge_reader.take_room": lambda wanted: wanted // 3,
+        "tux.stages.kernel.edge_reader.share_in_memory": lambda files: 1 / 3,
     }.items():
         monkeypatch.setattr(name, value)
 
@@ -92,20 +92,40 @@ def test_files_are_read_to_the_disk(ids, form, tmp_path):
     assert_same_model(tmp_path, MF(rank=4), path)
 
 
-def test_a_run_whose_rows_do_not_fit_is_refused(tmp_path):
-    with pytest.raises(
-        UsageError, match="GB of memory are needed, 0.00 GB of them for the rows"
-    ) as got:
-        run(MF(), options=RunOptions(memory=10_000_000))
-    assert "or more, or cut the graph" in got.value.do
+def test_a_limit_that_this_process_has_passed_is_refused_before_data_are_read(tmp_path):
+    missing = tmp_path / "none.csv"
+    with pytest.raises(UsageError, match="needs .* GB of memory beside its edges, and") as got:
+        run(MF(), missing, options=RunOptions(memory=10_000_000))
+    assert got.value.do.startswith("give ") and got.value.do.endswith("GB or more")
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_whose_rows_do_not_fit_is_refused(workers):
+    options = RunOptions(memory="3GB", workers=workers)
+    with pytest.raises(UsageError, match="GB of them for rows of vertices, and") as got:
+        run(
+            MF(rank=200_000_000),
+            {"user": [1, 2, 3], "item": [1, 2, 3], "rating": [1, 2, 3]},
+            options=options,
+        )
+    assert "or take more machines" in got.value.do
 
 
 def test_what_a_run_needs_is_told(tmp_path):
     watch = RecordingSilent()
-    run(MF(), options=RunOptions(memory="64GB", epochs=1), watch=watch)
-    assert any(
-        line.startswith("memory: ") and "of 64.00 GB for rows" in line for line in watch.lines
-    )
+    run(MF(), options=RunOptions(memory="64GB", epochs=1, out=tmp_path / "run"), watch=watch)
+    line = next(each for each in watch.lines if each.startswith("memory: "))
+    assert "of 64.00 GB for rows" in line and f"in {tmp_path / 'run'}," in line
+
+
+def test_a_folder_in_memory_is_warned_of(tmp_path, monkeypatch):
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr("tux.engine.memory_limit.MOUNTS", mounts)
+    for kind, warned in ("tmpfs", True), ("ext4", False):
+        mounts.write_text(f"disk / ext4 rw 0 0\nnone {tmp_path} {kind} rw 0 0\n")
+        watch = RecordingSilent()
+        run(MF(), options=RunOptions(memory="64GB", epochs=1, out=tmp_path / kind), watch=watch)
+        assert any("lies in memory (tmpfs)" in each for each in watch.warnings) == warned
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tux.arrays.disk_columns import MappedFile, limited_memory, span_of, store_column
+from tux.arrays.disk_columns import limited_memory, span_of, store_column
+from tux.arrays.mapped_files import MappedFile
 from tux.graph.layout import Layout
 from tux.rows.turns import NEXT, STRIDE, new_turns
 from tux.stages.kernel.edge_reader import EdgeReader
@@ -34,7 +35,8 @@ def column(monkeypatch, tmp_path):
 
 def reader_of(column, bounds, room, monkeypatch):
     """Make a reader that has `room` bytes of memory."""
-    monkeypatch.setattr("tux.stages.kernel.edge_reader.take_room", lambda wanted: min(wanted, room))
+    share = min(room / column.nbytes, 1)
+    monkeypatch.setattr("tux.stages.kernel.edge_reader.share_in_memory", lambda files: share)
     layout = Layout(column[:0], column, None, bounds, np.arange(len(bounds)), grouped=0)
     return EdgeReader([column], layout, 1)
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow_values import numbers_to_arrow, texts_to_arrow, to_numpy, zero_of
-from tux.arrays.disk_columns import is_on_disk, store_column
+from tux.arrays.disk_columns import disk_folder, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.pieced import ArrayPieces, pop_pieces
@@ -33,7 +33,8 @@ STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
 GROUP = 1 << 17  # rows of a Parquet file, at most, that are not cut among loaders
 MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
-GATHERED = 1 << 24  # bytes of pieces that become one where columns of edges lie on disk
+GATHERED = 1 << 24  # bytes of pieces that become one where columns of edges lie on disk,
+PIECES = 16  # and more where there are many rows: each piece is a file
 
 BREAK = b"\x1e"
 """Stands for a line break within quotes, where rows of text are lines; it is no character."""
@@ -100,7 +101,7 @@ class ColumnPieces:
             if self._strings > max(MERGED, 0 if self._texts is None else len(self._texts)):
                 self._merge()
         self._loose += 4 * len(piece)
-        if self._loose >= GATHERED and is_on_disk():
+        if self._loose >= GATHERED + self.rows // PIECES and disk_folder():
             self._store()
 
     def whole(self) -> Column:

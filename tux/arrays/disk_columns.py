@@ -8,21 +8,22 @@ The files are gone when their arrays are, and when the process ends, in whatever
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
+import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from mmap import MADV_DONTNEED, PAGESIZE, mmap
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
-from tux.base.disk import disk_error
+from tux.arrays.mapped_files import MappedFile
+from tux.base.disk import FULL, disk_error
+from tux.base.errors import DiskError, UsageError
+from tux.base.limits import allow_many_files
 from tux.base.memory import anonymous, resident
 
 LARGE = 1 << 20
@@ -31,84 +32,39 @@ LARGE = 1 << 20
 LOOK = 0.02
 """Seconds between two looks at the memory of the process."""
 
-POPULATE = 22
-"""MADV_POPULATE_READ of Linux 5.14: read pages, and show them."""
-
-START_WRITING = 2
-"""SYNC_FILE_RANGE_WRITE: begin to write changed pages."""
-
-_system = ctypes.CDLL(None)
-
-
-class MappedFile(mmap):
-    """A mapped file without a name."""
-
-    descriptor: int
-    address: int
-
-    def __new__(cls, descriptor: int, size: int) -> Self:
-        """Map a file of `size` bytes, which may be closed then."""
-        own = super().__new__(cls, descriptor, size)
-        own.descriptor = os.dup(descriptor)
-        own.address = np.frombuffer(own, np.uint8).ctypes.data
-        return own
-
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # by an argument, as the names of modules are gone when the process ends
-        close(self.descriptor)
-
-    def read_ahead(self, begin: int, end: int) -> None:
-        """Read the bytes begin..end, and show them in memory."""
-        begin -= begin % PAGESIZE
-        os.posix_fadvise(self.descriptor, begin, end - begin, os.POSIX_FADV_WILLNEED)
-        _system.madvise(
-            ctypes.c_void_p(self.address + begin), ctypes.c_size_t(end - begin), POPULATE
-        )
-
-    def hide(self, begin: int, end: int) -> None:
-        """Give back the memory that shows the pages within the bytes begin..end. The system still
-        has them as far as it likes.
-        """
-        begin, end = _pages_within(begin, end)
-        if begin < end:
-            at, size = ctypes.c_void_p(self.address + begin), ctypes.c_size_t(end - begin)
-            _system.madvise(at, size, MADV_DONTNEED)
-
-    def give_back(self, begin: int, end: int) -> None:
-        """Give back all memory of the pages within the bytes begin..end. Pages that have changed
-        begin to be written, and stay until then.
-        """
-        self.hide(begin, end)
-        begin, end = _pages_within(begin, end)
-        if begin < end:
-            offset, length = ctypes.c_int64(begin), ctypes.c_int64(end - begin)
-            _system.sync_file_range(self.descriptor, offset, length, START_WRITING)
-            os.posix_fadvise(self.descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
-
-
-def _pages_within(begin: int, end: int) -> tuple[int, int]:
-    """Return the first byte of the first whole page, and the end of the last."""
-    return -(-begin // PAGESIZE) * PAGESIZE, end - end % PAGESIZE
+COPIED = 1 << 22
+"""Entries or rows that are copied at a time."""
 
 
 class _Disk:
     """The folder of the files, and the thread that keeps the process within `most` bytes."""
 
     def __init__(self, folder: Path, most: int) -> None:
-        self.folder, self.most, self._taken = folder, most, 0
+        self.folder, self.most = folder, most
         self._files: weakref.WeakSet[MappedFile] = weakref.WeakSet()
+        # of files that may stay in memory: the share that does
+        self._shares: weakref.WeakKeyDictionary[MappedFile, float] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="tux memory", daemon=True)
         self._thread.start()
 
     def add(self, file: MappedFile) -> None:
         """Give back the memory of this file, too, where it is too much."""
-        self._files.add(file)
+        with self._lock:
+            self._files.add(file)
 
-    def take_room(self, wanted: int) -> int:
-        """Return how many bytes of memory may hold columns, at most `wanted`; others get less."""
-        self._taken += (given := min(wanted, max(self.most - anonymous() - self._taken, 0)))
-        return given
+    def share_of(self, files: Sequence[MappedFile]) -> float:
+        """Return the share of files that may stay in memory, the same of each; of files that have
+        one already, it stays.
+        """
+        taken = sum(share * len(file) for file, share in self._shares.items())
+        new = [file for file in files if file not in self._shares]
+        wanted = sum(map(len, new))
+        left = max(self.most - anonymous() - taken, 0)
+        for file in new:
+            self._shares[file] = min(left / wanted, 1.0)
+        return min(self._shares[file] for file in files)
 
     def end(self) -> None:
         """End the thread. The files stay as long as their arrays."""
@@ -118,7 +74,9 @@ class _Disk:
     def _watch(self) -> None:
         while not self._over.wait(LOOK):
             if resident() > self.most:
-                for file in list(self._files):
+                with self._lock:
+                    files = [*self._files]
+                for file in files:
                     file.hide(0, len(file))
 
 
@@ -129,11 +87,14 @@ _disk: list[_Disk] = []
 def limited_memory(folder: str | os.PathLike[str] | None, most: int | None) -> Iterator[None]:
     """Have large arrays of edges made meanwhile lie on disk, in a `folder`, None: that of temporary
     files; and the process hold at most `most` bytes of memory, as far as these arrays allow it.
-    None: nothing changes.
+    None: nothing changes. UsageError where the system is not Linux.
     """
     if most is None:
         yield
         return
+    if sys.platform != "linux":
+        raise UsageError("--memory needs Linux", do="leave it out: all edges are in memory then")
+    allow_many_files()
     disk = _Disk(Path(folder or tempfile.gettempdir()), most)
     _disk.append(disk)
     try:
@@ -143,21 +104,19 @@ def limited_memory(folder: str | os.PathLike[str] | None, most: int | None) -> I
         disk.end()
 
 
-def take_room(wanted: int) -> int:
-    """Return how many bytes of columns on disk may stay in memory, at most `wanted`, and count them
-    as taken.
-    """
-    return _disk[-1].take_room(wanted) if _disk else wanted
+def disk_folder() -> Path | None:
+    """Return the folder where large arrays of edges lie that are made now; None: in memory."""
+    return _disk[-1].folder if _disk else None
 
 
 def memory_left() -> int:
     """Return the bytes of memory that the process may take for columns that lie on disk."""
-    return max(_disk[-1].most - anonymous(), 0) if _disk else 1 << 62
+    return max(_disk[-1].most - anonymous(), 0) if _disk else sys.maxsize
 
 
-def is_on_disk() -> bool:
-    """Return whether large arrays of edges that are made now lie on disk."""
-    return bool(_disk)
+def share_in_memory(files: Sequence[MappedFile]) -> float:
+    """Return the share of columns on disk that may stay in memory, the same of each of `files`."""
+    return _disk[-1].share_of(files) if _disk else 1.0
 
 
 def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np.ndarray:
@@ -174,17 +133,27 @@ def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np
             os.posix_fallocate(file.fileno(), 0, size)  # so that no page lacks room later
             mapped = MappedFile(file.fileno(), size)
     except OSError as error:
-        raise disk_error(folder, error) from None
+        if error.errno not in FULL:
+            raise disk_error(folder, error) from None
+        raise DiskError(
+            f"{folder} has no room for {size / 1e6:,.0f} MB of edges, which --memory has on disk",
+            do="free space there, or write to another disk",
+        ) from None
     _disk[-1].add(mapped)
     return np.ndarray(shape, kind, buffer=mapped)
 
 
-def store_column(array: np.ndarray) -> np.ndarray:
-    """Return an array of edges as one that lies where such arrays lie now: itself, or a copy."""
-    if not _disk or array.nbytes < LARGE or file_of(array):
-        return array
-    out = empty_column(array.shape, array.dtype)
-    out[...] = array
+def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> np.ndarray:
+    """Return an array of edges, of another `dtype` if one is given, as one that lies where such
+    arrays lie now: itself, or a copy.
+    """
+    kind = array.dtype if dtype is None else np.dtype(dtype)
+    if array.dtype == kind and array.flags.c_contiguous:
+        if not _disk or array.nbytes < LARGE or file_of(array):
+            return array
+    out = empty_column(array.shape, kind)
+    for first in range(0, len(array), COPIED):
+        out[first : first + COPIED] = array[first : first + COPIED]
     return out
 
 

@@ -25,3 +25,16 @@ def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None)
 
     spread(look, slices(len(index)))
     return found
+
+
+def take_rows(column: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Copy the entries or rows of a column (m, ...) at `index` to a new one, on all threads."""
+    out = empty_column((len(index), *column.shape[1:]), column.dtype)
+
+    def take(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, CHUNK):
+            rows = slice(start, min(start + CHUNK, piece.stop))
+            out[rows] = column[index[rows]]
+
+    spread(take, slices(len(index)))
+    return out

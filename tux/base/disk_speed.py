@@ -24,7 +24,8 @@ def disk_speed(folder: str | os.PathLike[str], size: int = SIZE) -> tuple[float,
             file.write(piece)
         os.fsync(file.fileno())
         written = time.perf_counter()
-        os.posix_fadvise(file.fileno(), 0, size, os.POSIX_FADV_DONTNEED)
+        if hasattr(os, "posix_fadvise"):  # else what is read may be in memory
+            os.posix_fadvise(file.fileno(), 0, size, os.POSIX_FADV_DONTNEED)
         file.seek(0)
         again = time.perf_counter()
         while file.read(PIECE):

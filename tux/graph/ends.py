@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.disk_columns import empty_column
+from tux.arrays.disk_columns import empty_column, store_column
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.graph.sorting import count_keys
@@ -56,8 +56,15 @@ class GroupedEnd(NamedTuple):
 
     def rows(self) -> np.ndarray:
         """Return the rows of all edges, int32."""
-        degrees = self.degrees()
-        return np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+        ends, out = self.bounds[:: self.across], empty_column(count_edges(self), np.int32)
+        first = 0
+        while first < len(ends) - 1:
+            full = int(np.searchsorted(ends, ends[first] + PIECE, side="right")) - 1
+            last = max(full, first + 1)
+            some = np.arange(first, last, dtype=np.int32)
+            out[ends[first] : ends[last]] = np.repeat(some, np.diff(ends[first : last + 1]))
+            first = last
+        return out
 
     def degrees(self) -> np.ndarray:
         """Return the number of edges of each row, int64."""
@@ -76,7 +83,7 @@ def count_edges(end: End) -> int:
 
 def rows_of(end: End) -> np.ndarray:
     """Return the rows of an end (m,) int32."""
-    return end.astype(np.int32, copy=False) if isinstance(end, np.ndarray) else end.rows()
+    return store_column(end, np.int32) if isinstance(end, np.ndarray) else end.rows()
 
 
 def array_of(end: End) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.byte_codes import ByteCodes, Column, code_column
-from tux.arrays.disk_columns import empty_column
+from tux.arrays.disk_columns import COPIED, empty_column, store_column
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
@@ -142,7 +142,10 @@ class LocalEdges:
             for (kind, *of), layout in self.layouts.items():
                 if (kind, of[0]) == ("cells", role):  # grouped already, and finer
                     bounds = layout.bounds[:: layout.across].copy()
-                    return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
+                    self.layouts[name] = replace(
+                        layout, bounds=bounds, blocks=np.arange(n + 1), across=1
+                    )
+                    return self.layouts[name]
             self._order_by(self.other(role))
             self.layouts[name] = self._group(
                 lambda: sort_by_rows(self.end(role), n), role, np.arange(n + 1), narrow=narrow
@@ -178,8 +181,15 @@ class LocalEdges:
         """Return the number (m,) of the group of each edge, row by row of `role`, and by `parts`
         ranges of the rows of the other end.
         """
-        of = (np.arange(n_other) * parts // max(n_other, 1))[self.end(self.other(role))]
-        return self.end(role).astype(np.int64) * parts + of
+        of = np.arange(n_other) * parts // max(n_other, 1)
+        rows, others = self.end(role), self.end(self.other(role))
+        keys = empty_column(len(self), np.int64)
+        for first in range(0, len(keys), COPIED):
+            some = slice(first, first + COPIED)
+            keys[some] = rows[some]
+            keys[some] *= parts
+            keys[some] += of[others[some]]
+        return keys
 
     def _order_by(self, role: str) -> None:
         """Sort the edges by the rows of `role`, before the first layout. The edges of a row of the
@@ -256,9 +266,7 @@ class LocalEdges:
         """
         for side, role in enumerate(self.declared.roles):
             rows = rows_of(self.ends[side]) if role not in known else None
-            yield (
-                known[role] if rows is None else sorting.sort_column(rows.astype(dtype, copy=False))
-            )
+            yield (known[role] if rows is None else sorting.sort_column(store_column(rows, dtype)))
 
     def _lay_out_tiles(self, sorting: Sorting, blocks: np.ndarray, grid: TileGrid) -> Layout:
         """Lay out the edges in the tiles of a grid, by `sorting`, which is given up."""
@@ -271,7 +279,9 @@ class LocalEdges:
         InnerSorting(keys, grid.strips[1], bounds).arrange(src, dst, *columns)
         number = None if order is None else lambda: order
         whole = Layout(src, dst, number, bounds, blocks, grid.across)
-        return self._narrow(whole, grid) if grid.is_narrow else whole
+        layout = self._narrow(whole, grid) if grid.is_narrow else whole
+        assert len(layout.index) == (0 if is_own else len(self))  # which is kept, and counted
+        return layout
 
     def _narrow(self, whole: Layout, grid: TileGrid) -> Layout:
         """Return a layout in the tiles of a grid with offsets of 16 bits."""
@@ -358,7 +368,7 @@ def _fields(program: BaseProgram, columns: Mapping[str, np.ndarray], m: int) -> 
                 what = f"these edges have no {name}, which {type(program).__name__} reads"
                 raise DataError(what, do=f"fields: {', '.join(columns) or 'none'}")
             # Kernels read arrays row after row, whatever their strides.
-            fields[name] = code_column(np.ascontiguousarray(columns[name], f.dtype))
+            fields[name] = code_column(store_column(columns[name], f.dtype))
             continue
         f = f.resolve(program.parameters)
         if f.init.law != "constant":  # type: ignore[union-attr]

@@ -28,6 +28,9 @@ SHARE = 4
 the system also holds the pages that are read, and those that are being written.
 """
 
+PASSES, PASS_ENTRIES = 64, 1 << 20
+"""The most passes over all entries, and the fewest entries that one pass puts into order."""
+
 ENTRIES = 1 << 17
 """Entries of groups whose order is computed at a time."""
 
@@ -240,7 +243,8 @@ class Sorting:
         them. Their memory is given back when they are written.
         """
         n_keys, file = len(self.bounds) - 1, file_of(out)
-        most = max(memory_left() // SHARE // out.itemsize, 1) if file else max(len(out), 1)
+        most = max(memory_left() // SHARE // out.itemsize, len(out) // PASSES, PASS_ENTRIES)
+        most = most if file else max(len(out), 1)
         low = 0
         while low < n_keys:
             full = int(np.searchsorted(self.bounds, self.bounds[low] + most, side="right")) - 1

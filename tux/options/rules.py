@@ -105,7 +105,7 @@ def _interval(text: str) -> str:
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(i?)B?")
 """A size in bytes as users write it: 3GB, 500MB, 2GiB, 3000000000."""
 
-LEAST = 10**6
+SMALLEST_SIZE = 10**6
 """The fewest bytes of a size. Smaller numbers are no bytes: --memory 3 may mean gigabytes."""
 
 
@@ -116,7 +116,7 @@ def _size(value: Any) -> int | None:
     ):
         base = 1024 if found[3] else 1000
         value = int(float(found[1]) * base ** " KMGT".index(found[2] or " "))
-    return integer_rule(LEAST).read(value)
+    return integer_rule(SMALLEST_SIZE).read(value)
 
 
 def _size_argument(text: str) -> int:

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from tux.arrays.disk_columns import limited_memory
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.limits import check_files
 from tux.base.text import plural
@@ -56,7 +55,7 @@ from tux.runs.begin import (
 from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
 from tux.runs.keeping import LocalMarks
-from tux.runs.memory_limit import check_memory
+from tux.runs.memory import limit_memory, tell_memory
 from tux.runs.other_workers import move_to_workers, whole_reason
 from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
@@ -164,7 +163,7 @@ def _run(
             run.folder.begin(describe_early(program, options, data, test))
         if run.folder is not None:
             phases.watch = JournalWatcher(phases.watch, run.folder.journal)
-        stack.enter_context(limited_memory(run.path, options.memory))
+        limit_memory(run)
         answers = _start_answers(run)
         _load(run, data, test, answers)
         _go_on(run)
@@ -225,7 +224,7 @@ def _lay_out_here(run: RunContext, states: StatePlan) -> TrainingHere:
     """Make one worker at the state from which it goes on. The last state is written at the end of
     the run.
     """
-    check_memory(run)
+    tell_memory(run)
     files = run.stack.enter_context(ExitStack())  # which the last checkpoint may still need
     training = lay_out(run, _scratch(files, run.folder, states))
     if states.resume:

@@ -16,6 +16,7 @@ from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
+from tux.engine.memory_limit import check_memory, count_row_bytes
 from tux.engine.model_shares import ModelTables
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
@@ -92,6 +93,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
             if most is None
             else LocalGraph.beginning(program, part, most)
         )
+        if most is None:
+            rows = {name: len(each) for name, each in graph.vertices.items()}
+            check_memory(self.memory, count_row_bytes(program, rows), f"worker {rank}")
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,

@@ -263,7 +263,7 @@ def main() -> int:
         use_threads(job.threads)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
-        with peer.socket_thread.naming_hosts(), limited_memory(folder, job.memory):
+        with peer.socket_thread.naming_hosts(), limited_memory(job.graph, job.memory):
             peer.run()
         failure = None
     except TuxError as error:
