@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import sys
 
 import pytest
 from numba import njit
@@ -12,7 +13,7 @@ from tux.base.sealed import DIGEST
 
 
 @pytest.fixture
-def double(tmp_path):
+def double(tmp_path, monkeypatch):
     """Return a function that compiles a function of a file of its own, as a new process does. It
     gives the value for 21, and how often the function was found compiled.
     """
@@ -20,6 +21,8 @@ def double(tmp_path):
     path.write_text("def double(x):\n    return 2 * x\n")
     spec = importlib.util.spec_from_file_location("doubles", path)
     module = importlib.util.module_from_spec(spec)
+    # compiled code names the module of its function, and imports it unless it is there
+    monkeypatch.setitem(sys.modules, "doubles", module)
     spec.loader.exec_module(module)
 
     def run():

@@ -82,7 +82,7 @@ def fill_list(user, edges, p):
 def arrays(worker):
     tables = {**worker.tables, "rating": worker.edge_table(worker.graph.edges)}
     return {
-        (name, f): array.copy()
+        (name, f): array[:].copy()
         for name, table in tables.items()
         for f, array in table.arrays.items()
     }

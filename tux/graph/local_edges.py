@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -220,8 +221,9 @@ class LocalEdges:
             more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
             strips = self.other(role) if more else role, strip_rows(row_bytes[more])
             grid = TileGrid(role, over_cuts, other_cuts, strips)
+            cuts_of = over_cuts, other_cuts
             self.layouts[name] = self._lay_out_tiles(
-                sort_by_tiles(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
+                lambda: sort_by_tiles(self.end(role), self.end(self.other(role)), *cuts_of),
                 blocks,
                 grid,
             )
@@ -268,20 +270,28 @@ class LocalEdges:
             rows = rows_of(self.ends[side]) if role not in known else None
             yield (known[role] if rows is None else sorting.sort_column(store_column(rows, dtype)))
 
-    def _lay_out_tiles(self, sorting: Sorting, blocks: np.ndarray, grid: TileGrid) -> Layout:
-        """Lay out the edges in the tiles of a grid, by `sorting`, which is given up."""
+    def _lay_out_tiles(
+        self, sort: Callable[[], Sorting], blocks: np.ndarray, grid: TileGrid
+    ) -> Layout:
+        """Lay out the edges in the tiles of a grid, by the order that `sort` makes."""
+        sorting = sort()
         is_own, ends = self._sort_ends(sorting, {})
-        order, bounds = None if is_own else sorting.order(), sorting.bounds
+        bounds = sorting.bounds
         del sorting  # and its keys
         src, dst = map(array_of, ends)
-        columns = self._columns() if order is None else [order]
+        columns = self._columns() if is_own else []
         keys = src if grid.strips[0] == self.declared.roles[0] else dst
         InnerSorting(keys, grid.strips[1], bounds).arrange(src, dst, *columns)
-        number = None if order is None else lambda: order
+        number = None if is_own else partial(self._number_in_tiles, sort, grid)
         whole = Layout(src, dst, number, bounds, blocks, grid.across)
-        layout = self._narrow(whole, grid) if grid.is_narrow else whole
-        assert len(layout.index) == (0 if is_own else len(self))  # which is kept, and counted
-        return layout
+        return self._narrow(whole, grid) if grid.is_narrow else whole
+
+    def _number_in_tiles(self, sort: Callable[[], Sorting], grid: TileGrid) -> np.ndarray:
+        """Return the number of the edge at each place of a layout in tiles, (m,)."""
+        sorting = sort()
+        order, keys = sorting.order(), sorting.sort_column(self.end(grid.strips[0]))
+        InnerSorting(keys, grid.strips[1], sorting.bounds).arrange(order)
+        return order
 
     def _narrow(self, whole: Layout, grid: TileGrid) -> Layout:
         """Return a layout in the tiles of a grid with offsets of 16 bits."""
