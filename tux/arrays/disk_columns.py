@@ -32,6 +32,11 @@ LARGE = 1 << 20
 LOOK = 0.02
 """Seconds between two looks at the memory of the process."""
 
+KEPT = 0.9
+"""The share of its memory up to which a process keeps columns: what it has beside them grows, and
+above the limit all columns are given back, which costs more than it spares.
+"""
+
 COPIED = 1 << 22
 """Entries or rows that are copied at a time."""
 
@@ -61,7 +66,7 @@ class _Disk:
         taken = sum(share * len(file) for file, share in self._shares.items())
         new = [file for file in files if file not in self._shares]
         wanted = sum(map(len, new))
-        left = max(self.most - anonymous() - taken, 0)
+        left = max(int(KEPT * self.most) - anonymous() - taken, 0)
         for file in new:
             self._shares[file] = min(left / wanted, 1.0)
         return min(self._shares[file] for file in files)
@@ -76,8 +81,10 @@ class _Disk:
             if resident() > self.most:
                 with self._lock:
                     files = [*self._files]
-                for file in files:
-                    file.hide(0, len(file))
+                # first those of which no kernel keeps a part
+                for file in sorted(files, key=lambda each: each in self._shares):
+                    if resident() > self.most:
+                        file.hide(0, len(file))
 
 
 _disk: list[_Disk] = []
