@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.disk_columns import empty_column
-from tux.arrays.lookup import take_rows
+from tux.arrays.lookup import look_up
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 
@@ -52,7 +52,7 @@ class ByteCodes:
 
     def reorder(self, index: np.ndarray) -> ByteCodes:
         """Return the column with the entries at `index`."""
-        codes = None if self.codes is None else take_rows(self.codes, index)
+        codes = None if self.codes is None else look_up(self.codes, index)
         return ByteCodes(self.values, codes, len(index))
 
 

@@ -1,4 +1,4 @@
-"""Long columns of numbers looked up in a table, by all threads."""
+"""Entries or rows of a table looked up by long columns of indices, by all threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ CHUNK = 1 << 15
 
 
 def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Compute ``table[index]``, (m,), on all threads. It is written to `out`, which may be `index`
-    itself, if that is given and its type holds what the table does.
+    """Compute ``table[index]``, (m, ...), on all threads. It is written to `out`, which may be
+    `index` itself, if that is given and its type holds what the table (n, ...) does.
     """
     fits = out is not None and np.can_cast(table.dtype, out.dtype)
-    found = out if out is not None and fits else empty_column(len(index), table.dtype)
+    found = (
+        out
+        if out is not None and fits
+        else empty_column((len(index), *table.shape[1:]), table.dtype)
+    )
 
     def look(piece: slice) -> None:
         for start in range(piece.start, piece.stop, CHUNK):
@@ -25,16 +29,3 @@ def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None)
 
     spread(look, slices(len(index)))
     return found
-
-
-def take_rows(column: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Copy the entries or rows of a column (m, ...) at `index` to a new one, on all threads."""
-    out = empty_column((len(index), *column.shape[1:]), column.dtype)
-
-    def take(piece: slice) -> None:
-        for start in range(piece.start, piece.stop, CHUNK):
-            rows = slice(start, min(start + CHUNK, piece.stop))
-            out[rows] = column[index[rows]]
-
-    spread(take, slices(len(index)))
-    return out

@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays.byte_codes import ByteCodes, Column
 from tux.arrays.disk_columns import empty_column
 from tux.arrays.integers import index_dtype
-from tux.arrays.lookup import take_rows
+from tux.arrays.lookup import look_up
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
@@ -99,7 +99,7 @@ class Layout:
                 self.columns[name] = (
                     values.reorder(index)
                     if isinstance(values, ByteCodes)
-                    else freeze(take_rows(values, index))
+                    else freeze(look_up(values, index))
                 )
         return {name: self.columns[name] for name in fields}
 
