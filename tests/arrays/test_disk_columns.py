@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from tux.arrays.disk_columns import (
-    disk_folder,
+    SPARE,
     empty_column,
     file_of,
+    is_for_disk,
     limited_memory,
+    rows_to_come,
     span_of,
     store_column,
 )
@@ -27,8 +29,9 @@ MOST = 1 << 40
 
 @pytest.fixture(autouse=True)
 def small_columns(monkeypatch):
-    """Have small arrays lie on disk, too."""
+    """Have small arrays lie on disk, too, and no large ones in memory."""
     monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1 << 12)
+    monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.0)
 
 
 def count_descriptors(folder):
@@ -42,19 +45,33 @@ def count_descriptors(folder):
 
 
 def test_columns_lie_on_disk_within_the_block_alone(tmp_path):
-    assert disk_folder() is None and file_of(empty_column(10_000, np.int32)) is None
+    assert file_of(empty_column(10_000, np.int32)) is None
     with limited_memory(tmp_path, MOST):
         column = empty_column((5_000, 3), np.float32)
-        assert disk_folder() == tmp_path and isinstance(file_of(column), MappedFile)
+        assert isinstance(file_of(column), MappedFile) and count_descriptors(tmp_path) == 2
         assert column.shape == (5_000, 3) and column.dtype == np.float32
         assert file_of(empty_column(10, np.float32)) is None  # too small
     column[:] = 7
-    assert disk_folder() is None and (column == 7).all()  # it lives on
+    assert not is_for_disk(1 << 40) and (column == 7).all()  # it lives on
 
 
 def test_without_a_limit_nothing_changes(tmp_path):
     with limited_memory(tmp_path, None):
-        assert disk_folder() is None and file_of(empty_column(10_000, np.int32)) is None
+        assert not is_for_disk(1 << 40) and file_of(empty_column(10_000, np.int32)) is None
+
+
+def test_columns_lie_in_memory_as_long_as_half_of_what_is_left_has_room(tmp_path, monkeypatch):
+    monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.5)
+    taken = [5 * SPARE]
+    monkeypatch.setattr("tux.arrays.disk_columns.anonymous", lambda: taken[0])
+    with limited_memory(tmp_path, 10 * SPARE):  # 4 times SPARE is left, half of it for columns
+        assert not is_for_disk(2 * SPARE) and is_for_disk(2 * SPARE + 1)
+        taken[0] += SPARE
+        assert not is_for_disk(SPARE) and is_for_disk(SPARE + 1)
+        with rows_to_come(SPARE):
+            assert not is_for_disk(SPARE // 2) and is_for_disk(SPARE // 2 + 1)
+        assert not is_for_disk(SPARE)
+        assert "tux memory" not in [each.name for each in threading.enumerate()]  # no file
 
 
 def test_files_have_no_names_and_end_with_their_arrays(tmp_path):

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tux.base import parallel
-from tux.base.parallel import MANY, core_limit, cores, slices, spread, threads, use_threads
+from tux.base.parallel import cores, slices, spread, threads, use_threads
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -94,26 +94,3 @@ def test_a_process_may_be_told_how_many(monkeypatch):
     assert threads() == 3
     use_threads(0)
     assert threads() == 1
-
-
-def write(folder, **files):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name.replace("__", ".")).write_text(text + "\n")
-
-
-def test_control_groups_limit_the_cores(tmp_path):
-    assert core_limit("0::/\n", tmp_path) == MANY
-    write(tmp_path / "job" / "step", cpu__max="max 100000")
-    assert core_limit("0::/job/step\n", tmp_path) == MANY
-    write(tmp_path / "job", cpu__max="150000 100000")
-    assert core_limit("0::/job/step\n", tmp_path) == 2  # of the group around it, rounded up
-    write(tmp_path / "job" / "step", cpu__max="20000 100000")
-    assert core_limit("0::/job/step\n", tmp_path) == 1
-
-
-def test_control_groups_of_the_first_version(tmp_path):
-    write(tmp_path / "cpu" / "job", cpu__cfs_quota_us="400000", cpu__cfs_period_us="100000")
-    assert core_limit("4:memory:/x\n3:cpu,cpuacct:/job\n0::/\n", tmp_path) == 4
-    write(tmp_path / "cpu" / "job", cpu__cfs_quota_us="-1")
-    assert core_limit("3:cpu,cpuacct:/job\n", tmp_path) == MANY

@@ -99,6 +99,7 @@ def test_columns_on_disk_are_sorted_by_as_many_passes_as_memory_asks_for(
     keys = np.random.default_rng(0).integers(0, 50, 3_000).astype(np.int32)
     column, expected = np.arange(3_000, dtype=np.float32), np.argsort(keys, kind="stable")
     monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1)
+    monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.0)
     monkeypatch.setattr("tux.graph.sorting.memory_left", lambda: left)
     monkeypatch.setattr("tux.graph.sorting.PASS_ENTRIES", 1)
     with limited_memory(tmp_path, 1 << 40):

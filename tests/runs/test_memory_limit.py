@@ -22,10 +22,14 @@ APPS = [MF, ALS, BlockPG, GBDT, SparseKMeans, LDA, WarpLDA, Linear]
 
 
 @pytest.fixture(autouse=True)
-def on_disk(monkeypatch):
+def on_disk(monkeypatch, tmp_path_factory):
     """Have small arrays lie on disk, few of which fit in memory, and be read in small pieces."""
+    mounts = tmp_path_factory.mktemp("mounts") / "mounts"
+    mounts.write_text("disk / ext4 rw 0 0\n")
     for name, value in {
+        "tux.engine.memory_limit.MOUNTS": mounts,
         "tux.arrays.disk_columns.LARGE": 1,
+        "tux.arrays.disk_columns.HELD": 0.0,
         "tux.arrays.disk_columns.LOOK": 0.001,
         "tux.arrays.arrow.GATHERED": 1 << 10,
         "tux.arrays.ids.PIECE": 100,
@@ -39,6 +43,11 @@ def on_disk(monkeypatch):
 def model_of(folder, program, data=None, **options):
     """Run a program for two epochs; return the files of its model, by name."""
     run(program, data, options=RunOptions(out=folder, epochs=2, **options))
+    return read_model(folder)
+
+
+def read_model(folder):
+    """Return the bytes of the files of a run's model, by name."""
     files = [path for path in (folder / "model").rglob("*") if path.is_file()]
     assert files
     return {path.relative_to(folder): path.read_bytes() for path in files}
@@ -115,7 +124,32 @@ def test_what_a_run_needs_is_told(tmp_path):
     watch = RecordingSilent()
     run(MF(), options=RunOptions(memory="64GB", epochs=1, out=tmp_path / "run"), watch=watch)
     line = next(each for each in watch.lines if each.startswith("memory: "))
-    assert "of 64.00 GB for rows" in line and f"in {tmp_path / 'run'}," in line
+    assert "of 64.00 GB for rows" in line
+    line = next(each for each in watch.lines if each.startswith("edges: "))
+    assert line.endswith("of them on disk")
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_without_a_limit_it_is_what_the_machine_leaves(workers, tmp_path, monkeypatch):
+    watch, options = RecordingSilent(), {"epochs": 1, "workers": workers}
+    run(MF(), options=RunOptions(**options, out=tmp_path / "disk"), watch=watch)
+    on_disk = [each for each in watch.lines if each.endswith("of them on disk")]
+    assert len(on_disk) == (workers == 1)  # a worker process has other limits than this one
+    assert not any(each.startswith("memory: ") for each in watch.lines)
+    for name, value in (("LARGE", 1 << 20), ("HELD", 0.5)):
+        monkeypatch.setattr(f"tux.arrays.disk_columns.{name}", value)
+    watch = RecordingSilent()
+    run(MF(), options=RunOptions(**options, out=tmp_path / "memory"), watch=watch)
+    assert not any(each.endswith("on disk") for each in watch.lines)
+    first, second = (read_model(tmp_path / name) for name in ("disk", "memory"))
+    assert first == second
+
+
+def test_rows_that_the_machine_has_no_memory_for_are_refused(monkeypatch):
+    monkeypatch.setattr("tux.engine.memory_limit.memory.free", lambda: 10**6)
+    with pytest.raises(UsageError, match="and this machine leaves it .* GB") as got:
+        run(MF(rank=1_000_000), options=RunOptions(epochs=1))
+    assert got.value.do.startswith("give --memory ")
 
 
 def test_a_folder_in_memory_is_warned_of(tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ def calls(monkeypatch):
 def column(monkeypatch, tmp_path):
     """Make a column of 4 bytes an edge on disk."""
     monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1)
+    monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.0)
     with limited_memory(tmp_path, MOST):
         yield store_column(np.arange(EDGES, dtype=np.int32))
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow_values import numbers_to_arrow, texts_to_arrow, to_numpy, zero_of
-from tux.arrays.disk_columns import disk_folder, store_column
+from tux.arrays.disk_columns import is_for_disk, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.pieced import ArrayPieces, pop_pieces
@@ -90,7 +90,8 @@ class ColumnPieces:
         self._texts: Any = None  # the dictionary of all `_Places`
         self._waiting: list[int] = []
         self._strings = 0  # in the dictionaries that wait
-        self._stored, self._loose = 0, 0  # pieces that lie on disk; bytes, about, of the others
+        # pieces that stay as they are, in memory or on disk; bytes, about, of those behind them
+        self._settled, self._loose = 0, 0
 
     def append(self, piece: Any) -> None:
         """Append an array of numbers, or a chunk of ids as `_ids` returns it."""
@@ -101,8 +102,10 @@ class ColumnPieces:
             if self._strings > max(MERGED, 0 if self._texts is None else len(self._texts)):
                 self._merge()
         self._loose += 4 * len(piece)
-        if self._loose >= GATHERED + self.rows // PIECES and disk_folder():
-            self._store()
+        if self._loose >= GATHERED + self.rows // PIECES:
+            if is_for_disk(self._loose):
+                self._store()
+            self._settled, self._loose = len(self._pieces), 0
 
     def whole(self) -> Column:
         """Return the column as one array or `CodedColumn`. The pieces are given up, so call it
@@ -143,15 +146,13 @@ class ColumnPieces:
         return ArrayPieces(np.dtype(self.kind), self.rows, pop_pieces(self.take_pieces()))
 
     def _store(self) -> None:
-        """Have the pieces lie on disk, where many small ones become one."""
-        self._loose = 0
+        """Have the pieces that are not settled lie on disk, where many small ones become one."""
         if self._waiting:
             self._merge()
-        loose, self._pieces[self._stored :] = self._pieces[self._stored :], []
+        loose, self._pieces[self._settled :] = self._pieces[self._settled :], []
         for (places, _), some in groupby(loose, _kind_of):
             joined = np.concatenate([each.codes if places else each for each in some])
             self._pieces.append(_Places(store_column(joined)) if places else store_column(joined))
-        self._stored = len(self._pieces)
 
     def _wait(self, at: int) -> None:
         self._waiting.append(at)

@@ -1,4 +1,5 @@
-"""Columns of edges on disk: large arrays that lie in files without names, which are mapped.
+"""Columns of edges on disk: large arrays that lie in files without names, which are mapped, where
+the memory of the process is too small for them.
 
 They are arrays like others. The system reads a page of a file when it is touched, and writes it
 when it has changed. A thread looks how much memory the process holds; above what it may hold, the
@@ -29,6 +30,14 @@ from tux.base.memory import anonymous, resident
 LARGE = 1 << 20
 """Bytes of an array from which on it lies on disk."""
 
+HELD = 0.5
+"""The share of the memory that is left beside rows in which columns lie that are not on disk. The
+rest is for arrays that are made meanwhile, and for what is shown of the files.
+"""
+
+SPARE = 3 * 10**8
+"""Bytes for kernels that are compiled, and for edges that are read ahead."""
+
 LOOK = 0.02
 """Seconds between two looks at the memory of the process."""
 
@@ -46,18 +55,27 @@ class _Disk:
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder, self.most = folder, most
+        self.rows = 0  # bytes of rows that are yet to be made
+        self._begin = anonymous()
         self._files: weakref.WeakSet[MappedFile] = weakref.WeakSet()
         # of files that may stay in memory: the share that does
         self._shares: weakref.WeakKeyDictionary[MappedFile, float] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="tux memory", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+
+    def has_room(self, size: int) -> bool:
+        """Return whether a column of so many bytes is to lie in memory."""
+        room = self.most - self._begin - SPARE - self.rows
+        return max(anonymous() - self._begin, 0) + size <= HELD * room
 
     def add(self, file: MappedFile) -> None:
         """Give back the memory of this file, too, where it is too much."""
         with self._lock:
             self._files.add(file)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="tux memory", daemon=True)
+            self._thread.start()
 
     def share_of(self, files: Sequence[MappedFile]) -> float:
         """Return the share of files that may stay in memory, the same of each; of files that have
@@ -74,7 +92,8 @@ class _Disk:
     def end(self) -> None:
         """End the thread. The files stay as long as their arrays."""
         self._over.set()
-        self._thread.join()
+        if self._thread:
+            self._thread.join()
 
     def _watch(self) -> None:
         while not self._over.wait(LOOK):
@@ -92,16 +111,15 @@ _disk: list[_Disk] = []
 
 @contextmanager
 def limited_memory(folder: str | os.PathLike[str] | None, most: int | None) -> Iterator[None]:
-    """Have large arrays of edges made meanwhile lie on disk, in a `folder`, None: that of temporary
-    files; and the process hold at most `most` bytes of memory, as far as these arrays allow it.
-    None: nothing changes. UsageError where the system is not Linux.
+    """Have the process hold at most `most` bytes of memory: large arrays of edges made meanwhile
+    lie on disk where too little is left, in a `folder`, None: that of temporary files. None:
+    nothing changes. UsageError where the system is not Linux.
     """
     if most is None:
         yield
         return
     if sys.platform != "linux":
         raise UsageError("--memory needs Linux", do="leave it out: all edges are in memory then")
-    allow_many_files()
     disk = _Disk(Path(folder or tempfile.gettempdir()), most)
     _disk.append(disk)
     try:
@@ -111,9 +129,21 @@ def limited_memory(folder: str | os.PathLike[str] | None, most: int | None) -> I
         disk.end()
 
 
-def disk_folder() -> Path | None:
-    """Return the folder where large arrays of edges lie that are made now; None: in memory."""
-    return _disk[-1].folder if _disk else None
+@contextmanager
+def rows_to_come(size: int) -> Iterator[None]:
+    """Leave so many bytes of memory to rows, which are made meanwhile."""
+    for disk in _disk[-1:]:
+        disk.rows = size
+    try:
+        yield
+    finally:
+        for disk in _disk[-1:]:
+            disk.rows = 0
+
+
+def is_for_disk(size: int) -> bool:
+    """Return whether an array of edges of so many bytes, if it is made now, lies on disk."""
+    return bool(_disk) and size >= LARGE and not _disk[-1].has_room(size)
 
 
 def memory_left() -> int:
@@ -132,9 +162,10 @@ def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np
     """
     kind, shape = np.dtype(dtype), (shape,) if isinstance(shape, int) else shape
     size = math.prod(shape) * kind.itemsize
-    if not _disk or size < LARGE:
+    if not is_for_disk(size):
         return np.empty(shape, kind)
     folder = _disk[-1].folder
+    allow_many_files()
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # so that no page lacks room later
@@ -143,7 +174,7 @@ def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np
         if error.errno not in FULL:
             raise disk_error(folder, error) from None
         raise DiskError(
-            f"{folder} has no room for {size / 1e6:,.0f} MB of edges, which --memory has on disk",
+            f"{folder} has no room for {size / 1e6:,.0f} MB of edges, which do not fit in memory",
             do="free space there, or write to another disk",
         ) from None
     _disk[-1].add(mapped)
@@ -156,7 +187,7 @@ def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) ->
     """
     kind = array.dtype if dtype is None else np.dtype(dtype)
     if array.dtype == kind and array.flags.c_contiguous:
-        if not _disk or array.nbytes < LARGE or file_of(array):
+        if file_of(array) or not is_for_disk(array.nbytes):
             return array
     out = empty_column(array.shape, kind)
     for first in range(0, len(array), COPIED):

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tux.arrays.disk_columns import empty_column
+from tux.base.allocation import return_free_memory
+
+RETURNED = 1 << 24
+"""Bytes of pieces that are given up until their memory goes back to the system."""
 
 
 @dataclass
@@ -50,8 +54,13 @@ class ArrayPieces:
 
 def pop_pieces(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the arrays of a list in order, and remove each from the list as it is yielded, so that
-    its memory can be freed.
+    its memory can be freed, and goes back to the system.
     """
     pieces.reverse()
+    given_up = 0
     while pieces:
+        given_up += pieces[-1].nbytes
         yield pieces.pop()
+        if given_up >= RETURNED:
+            return_free_memory()
+            given_up = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of mallopt(3)
 LARGE = 1 << 20
@@ -14,6 +15,26 @@ anew costs more than what is done with a block that fits the cache.
 """
 ARENAS = 2
 """Pools of the C library, which else has eight for each processor core."""
+
+_system = ctypes.CDLL(None)
+
+
+def share_memory_with_arrow() -> None:
+    """Have Apache Arrow, if it is not loaded yet, take its memory from the C library. A pool of its
+    own would keep what is free, and has columns that end at different times side by side.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
+def return_free_memory() -> None:
+    """Give the memory back to the system that the C library and Apache Arrow keep though it is
+    free. It takes some milliseconds.
+    """
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.default_memory_pool().release_unused()
+    trim = getattr(_system, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def free_memory_early() -> None:
@@ -26,8 +47,8 @@ def free_memory_early() -> None:
     limited. Apache Arrow, if it is not loaded yet, has a pool of its own that keeps blocks too.
     Other C libraries have no such function, and this changes nothing.
     """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    share_memory_with_arrow()
+    mallopt = getattr(_system, "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, LARGE)
         mallopt(M_TRIM_THRESHOLD, FREE)

@@ -6,13 +6,15 @@ import mmap
 import re
 from pathlib import Path
 
+from tux.base.control_groups import memory_left, own_groups
+
 MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
 PAGE = mmap.PAGESIZE
 
 
 def free() -> int | None:
-    """Return the number of bytes that may be taken without swapping, if the system shows it
-    (Linux), else None.
+    """Return the number of bytes that this process may take without swapping, by what the machine
+    and its control group have left, if the system shows it (Linux), else None.
     """
     try:
         found = re.search(
@@ -20,7 +22,7 @@ def free() -> int | None:
         )
     except OSError:
         return None
-    return 1024 * int(found[1]) if found else None
+    return int(min(1024 * int(found[1]), memory_left(own_groups()))) if found else None
 
 
 def resident() -> int:

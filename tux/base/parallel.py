@@ -12,16 +12,15 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import TypeVar
+
+from tux.base.control_groups import core_quota, own_groups
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 ENTRIES_PER_THREAD = 1 << 18
 """Entries of an array that are worth a thread: about a millisecond of work."""
-
-MANY = 1 << 30  # cores, where there is no limit
 
 _chosen: list[int] = []  # by `use_threads`
 
@@ -45,53 +44,16 @@ def cores() -> int:
     no more than its control group has time for.
     """
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(here, _own_core_limit()))
+    return max(1, int(min(here, _own_core_limit())))
 
 
 @cache
-def _own_core_limit() -> int:
-    """Return the number of cores that the control group of this process has time for; `MANY` if it
-    has no limit.
+def _own_core_limit() -> float:
+    """Return the number of cores that the control group of this process has time for, rounded up;
+    infinite if it has no limit.
     """
-    try:
-        groups = Path("/proc/self/cgroup").read_text(encoding="utf-8")
-    except OSError:
-        return MANY
-    return core_limit(groups, Path("/sys/fs/cgroup"))
-
-
-def core_limit(groups: str, root: Path) -> int:
-    """Return the number of cores that control groups have time for, rounded up; `MANY` if there is
-    no limit.
-
-    `groups`: a process's groups, as /proc/self/cgroup shows them; their files are below `root`.
-    """
-    least = float(MANY)
-    for line in groups.splitlines():
-        kinds, path = line.split(":", 2)[1:]
-        if kinds and "cpu" not in kinds.split(","):
-            continue
-        own = Path(path.lstrip("/"))
-        for group in (own, *own.parents):  # a group has no more than those that it is in
-            least = min(least, _quota((root / "cpu" if kinds else root) / group))
-    return math.ceil(least)
-
-
-def _quota(group: Path) -> float:
-    """Return the number of cores that the files of one control group, of either version, give
-    it.
-    """
-    try:
-        if (both := group / "cpu.max").exists():
-            quota, period = both.read_text(encoding="utf-8").split()
-        else:
-            quota, period = (
-                (group / f"cpu.cfs_{name}_us").read_text(encoding="utf-8").strip()
-                for name in ("quota", "period")
-            )
-        return int(quota) / int(period) if int(quota) > 0 else float(MANY)
-    except (OSError, ValueError, ZeroDivisionError):  # no such files, or "max"
-        return float(MANY)
+    quota = core_quota(own_groups())
+    return quota if math.isinf(quota) else math.ceil(quota)
 
 
 def slices(n: int, least: int = ENTRIES_PER_THREAD) -> list[slice]:

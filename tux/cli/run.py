@@ -231,12 +231,15 @@ def _resume(argv: list[str]) -> int:
 
 def _free_memory_early(workers: int | None, place: Place | None) -> None:
     """Give memory back to the system as soon as it is free, where this process leads workers, which
-    need it. A process that computes itself is faster if it keeps it.
+    need it. A process that computes itself is faster if it keeps it: it gives back that of pieces
+    of columns alone.
     """
-    if place or (workers or 1) > 1:
-        from tux.base.allocation import free_memory_early
+    from tux.base.allocation import free_memory_early, share_memory_with_arrow
 
+    if place or (workers or 1) > 1:
         free_memory_early()
+    else:
+        share_memory_with_arrow()
 
 
 def _place(args: Any) -> Place | None:

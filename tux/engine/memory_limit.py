@@ -1,42 +1,67 @@
-"""The memory of a process that has a limit (`--memory`): what its rows need is known before they
-are allocated, so a run that cannot fit ends at once.
+"""The memory that a process may take: by `--memory`, else as much as the machine or its control
+group has left. What its rows need is known before they are allocated, so a run that cannot fit ends
+at once.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from tux.arrays.disk_columns import disk_folder
+from tux.arrays.disk_columns import SPARE
+from tux.base import memory
 from tux.base.errors import UsageError
-from tux.base.memory import anonymous
 from tux.program.base_program import BaseProgram
 
 OF_VERTEX = 32
 """Bytes that a vertex takes beside its fields: its places in orders."""
 
-SPARE = 3 * 10**8
-"""Bytes for kernels that are compiled, and for edges that are read ahead."""
+TAKEN = 0.9
+"""The share of the memory that is left which a run takes by itself."""
 
 MOUNTS = Path("/proc/mounts")
 
 
-def check_memory(limit: int | None, rows: int = 0, of: str = "this process") -> int:
-    """Return the bytes that `of`, a process, needs beside its edges: what it has, its `rows` and
-    what is spare. UsageError if that is more than the `limit`.
+class MemoryLimit(NamedTuple):
+    """The bytes that a process may take; whether they are `given`, by `--memory`."""
+
+    size: int
+    given: bool
+
+    def check(self, rows: int = 0, of: str = "this process") -> int:
+        """Return the bytes that `of`, a process, needs beside its edges: what it has, its `rows`,
+        and what is spare where the limit is given. UsageError if that is more than the limit.
+        """
+        needed = memory.anonymous() + rows + (SPARE if self.given else 0)
+        if needed > self.size:
+            enough = math.ceil(1.1 * needed / 1e8) / 10
+            of_rows = f", {in_gigabytes(rows)} of them for rows of vertices" if rows else ""
+            by = "--memory gives" if self.given else "this machine leaves it"
+            many = rows > self.size / 2
+            raise UsageError(
+                f"{of} needs {in_gigabytes(needed)} of memory beside its edges{of_rows}, and {by} "
+                f"{in_gigabytes(self.size)}",
+                do=f"give {'' if self.given else '--memory '}{enough:.1f}GB or more"
+                + ("" if self.given else ", if it will be free")
+                + (", or take more machines, each of which holds a part" if many else ""),
+            )
+        return needed
+
+
+def limit_of(given: int | None, folder: Path, processes: int = 1) -> MemoryLimit | None:
+    """Return the limit of this process, of so many that begin on this machine; by an option if it
+    is `given`. None if there is no limit: where the system does not show its memory, or the
+    `folder` for what does not fit lies in memory, too.
     """
-    needed = anonymous() + rows + SPARE
-    if limit is not None and needed > limit:
-        enough = math.ceil(1.1 * needed / 1e8) / 10
-        of_rows = f", {in_gigabytes(rows)} of them for rows of vertices" if rows else ""
-        raise UsageError(
-            f"{of} needs {in_gigabytes(needed)} of memory beside its edges{of_rows}, and --memory "
-            f"gives {in_gigabytes(limit)}",
-            do=f"give {enough:.1f}GB or more"
-            + (", or take more machines, each of which holds a part" if rows > limit / 2 else ""),
-        )
-    return needed
+    if given is not None:
+        return MemoryLimit(given, True)
+    free = memory.free()
+    if free is None or sys.platform != "linux" or lies_in_memory(folder):
+        return None
+    return MemoryLimit(memory.anonymous() + int(TAKEN * free) // processes, False)
 
 
 def count_row_bytes(program: BaseProgram, vertices: Mapping[str, int]) -> int:
@@ -60,14 +85,12 @@ def in_gigabytes(size: int) -> str:
     return f"{size / 1e9:.2f} GB"
 
 
-def memory_disk() -> Path | None:
-    """Return the folder where edges lie, if it is one in memory (tmpfs); else None."""
-    if (folder := disk_folder()) is None:
-        return None
+def lies_in_memory(folder: Path) -> bool:
+    """Return whether a folder lies in memory (tmpfs)."""
     kinds = {}
     for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
         _, place, kind, *_ = line.split(" ")
         kinds[Path(place)] = kind
     path = folder.resolve()
     nearest = next((each for each in (path, *path.parents) if each in kinds), Path("/"))
-    return folder if kinds.get(nearest) in ("tmpfs", "ramfs") else None
+    return kinds.get(nearest) in ("tmpfs", "ramfs")

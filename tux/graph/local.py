@@ -14,7 +14,8 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
-from tux.graph.local_edges import EdgeMemory, LocalEdges, edges_as_rows, repeat_edges
+from tux.graph.edge_memory import EdgeMemory
+from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, local_rows, remove_rows
 from tux.graph.stored_arrays import CHECKED, Indices

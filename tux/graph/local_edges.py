@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from tux.arrays.disk_columns import COPIED, empty_column, store_column
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
+from tux.graph.edge_memory import EdgeMemory
 from tux.graph.ends import (
     OFFSETS,
     End,
@@ -55,22 +56,6 @@ class TileGrid(NamedTuple):
         """Return the first row (tiles,) int32 of each tile, of `role` and of the other end."""
         own = np.repeat(self.cuts[:-1], self.across).astype(np.int32)
         return own, np.tile(self.other_cuts[:-1], len(self.cuts) - 1).astype(np.int32)
-
-
-class EdgeMemory(NamedTuple):
-    """The number of edges that workers hold for training, and the bytes that they take."""
-
-    edges: int = 0
-    bytes: int = 0
-
-    @staticmethod
-    def total(of: Iterable[EdgeMemory]) -> EdgeMemory:
-        """Return the sum of all."""
-        return EdgeMemory(*map(sum, zip((0, 0), *of, strict=True)))
-
-    def __str__(self) -> str:
-        megabytes = f"{self.bytes / 1e6:,.0f} MB" if self.bytes >= 1e6 else "less than 1 MB"
-        return f"{self.bytes / max(self.edges, 1):.1f} bytes each, {megabytes}"
 
 
 @dataclass
@@ -117,7 +102,7 @@ class LocalEdges:
             index = vars(layout).get("index", ())  # not computed for this
             held += [index] if len(index) else []
             held += _arrays_of_fields(layout.columns)
-        return EdgeMemory(len(self), sum({id(each): each.nbytes for each in held}.values()))
+        return EdgeMemory.of(len(self), held)
 
     def changing(self, name: str) -> np.ndarray:
         """Return the array (m, ...) of a field that is no data."""

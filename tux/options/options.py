@@ -174,8 +174,9 @@ class RunOptions(Reading):
     )
     memory: int | None = worker_option(
         BYTES,
-        "memory that each worker takes, such as 3GB: edges lie on disk, beside --out, and those "
-        "that do not fit are read again in each epoch [default: all edges in memory]",
+        "memory that each worker takes, such as 3GB: edges that do not fit lie on disk, beside "
+        "--out, and are read again in each epoch [default: what the machine or its control group "
+        "has left]",
         resumed="memory that each worker takes [default: as begun]",
         of_job=True,
     )

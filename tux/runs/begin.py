@@ -217,9 +217,8 @@ def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
     """
     options, phases = run.options, run.phases
     with phases.phase("layout"):
-        train = run.inputs.release_train()
-        graph = LocalGraph.whole(run.program, train, run.inputs.test, options.seed)
-        del train
+        released = run.inputs.release_train  # which no name here holds, so that columns are freed
+        graph = LocalGraph.whole(run.program, released(), run.inputs.test, options.seed)
         worker = Worker(
             run.program,
             graph,

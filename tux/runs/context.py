@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.engine.memory_limit import MemoryLimit
 from tux.engine.model import RunModel
 from tux.inputs.load import Inputs
 from tux.options.options import RunOptions, RunPlan
@@ -32,6 +33,7 @@ class RunContext:
     stack: ExitStack
     folder: RunFolder | None = None
     before: StoppedRun | None = None
+    limit: MemoryLimit | None = None  # of this process
     # set when the data are loaded
     inputs: Inputs = field(init=False)
     plan: RunPlan = field(init=False)

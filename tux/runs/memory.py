@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from tux.arrays.disk_columns import disk_folder, limited_memory
-from tux.engine.memory_limit import (
-    check_memory,
-    count_row_bytes,
-    in_gigabytes,
-    memory_disk,
-)
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tux.arrays.disk_columns import limited_memory, rows_to_come
+from tux.engine.memory_limit import count_row_bytes, in_gigabytes, lies_in_memory, limit_of
 from tux.runs.context import RunContext
 
 
 def limit_memory(run: RunContext) -> None:
-    """Keep this process, until the run ends, within the memory that the options allow. UsageError
-    if it has more already.
+    """Keep this process, until the run ends, within the memory that the options allow, or that the
+    machine has left. UsageError if it has more already than the options allow.
     """
-    limit = run.options.memory
-    check_memory(limit)
-    run.stack.enter_context(limited_memory(run.path, limit))
-    if folder := memory_disk():
-        run.watch.warn(
-            f"{folder} lies in memory (tmpfs), and so would the edges: name a folder on a disk by "
-            "--out or TMPDIR"
-        )
+    folder = run.path or Path(tempfile.gettempdir())
+    run.limit = limit_of(run.options.memory, folder)
+    run.stack.enter_context(limited_memory(folder, run.limit and run.limit.size))
+    if run.limit and run.limit.given:
+        run.limit.check()
+        if lies_in_memory(folder):
+            run.watch.warn(
+                f"{folder} lies in memory (tmpfs), and so would the edges: name a folder on a disk "
+                "by --out or TMPDIR"
+            )
 
 
-def tell_memory(run: RunContext) -> None:
-    """Say how much memory the rows of the one worker need, if it has a limit. UsageError if it is
-    too much.
+@contextmanager
+def room_for_rows(run: RunContext) -> Iterator[None]:
+    """Leave memory to the rows of the one worker, which is made meanwhile; say how much it is,
+    where the options have a limit. UsageError if it is too much.
     """
-    limit, sizes = run.options.memory, run.inputs.sizes
-    if limit is None or not sizes["edges"]:
+    sizes = run.inputs.sizes
+    if run.limit is None or not sizes["edges"]:
+        yield
         return
-    needed = check_memory(limit, count_row_bytes(run.program, sizes["vertices"]))
-    run.watch.say(
-        f"memory: {in_gigabytes(needed)} of {in_gigabytes(limit)} for rows and the program; edges "
-        f"lie on disk, in {disk_folder()}, and as many as fit stay in memory"
-    )
+    rows = count_row_bytes(run.program, sizes["vertices"])
+    needed = run.limit.check(rows)
+    if run.limit.given:
+        run.watch.say(
+            f"memory: {in_gigabytes(needed)} of {in_gigabytes(run.limit.size)} for rows and the "
+            "program; edges that do not fit lie on disk"
+        )
+    with rows_to_come(rows):
+        yield

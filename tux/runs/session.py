@@ -55,7 +55,7 @@ from tux.runs.begin import (
 from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
 from tux.runs.keeping import LocalMarks
-from tux.runs.memory import limit_memory, tell_memory
+from tux.runs.memory import limit_memory, room_for_rows
 from tux.runs.other_workers import move_to_workers, whole_reason
 from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
@@ -224,9 +224,9 @@ def _lay_out_here(run: RunContext, states: StatePlan) -> TrainingHere:
     """Make one worker at the state from which it goes on. The last state is written at the end of
     the run.
     """
-    tell_memory(run)
     files = run.stack.enter_context(ExitStack())  # which the last checkpoint may still need
-    training = lay_out(run, _scratch(files, run.folder, states))
+    with room_for_rows(run):
+        training = lay_out(run, _scratch(files, run.folder, states))
     if states.resume:
         training.resume(load_state(states.resume[0], WHOLE))
     if states.every and states.keeper:

@@ -10,8 +10,8 @@ from tux.engine.model import RunModel, WorkerModel
 from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
 from tux.engine.training import Training
+from tux.graph.edge_memory import EdgeMemory
 from tux.graph.edge_pieces import Pieces
-from tux.graph.local_edges import EdgeMemory
 
 
 class Trainer(Protocol):

@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tux.arrays.disk_columns import rows_to_come
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
-from tux.engine.memory_limit import check_memory, count_row_bytes
+from tux.engine.memory_limit import MemoryLimit, count_row_bytes, limit_of
 from tux.engine.model_shares import ModelTables
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
@@ -34,7 +35,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     seed: int
     slack: int | str
     racing: bool = False
-    memory: int | None = None  # bytes that a worker takes; None: all edges are in memory
+    memory: int | None = None  # bytes that a worker takes; None: its part of what is free
     profile: bool = False
     jit: bool
     check: bool
@@ -80,6 +81,11 @@ class Job(Rendezvous, dict=True, kw_only=True):
         """The program and its place."""
         return sources.find(self.app)
 
+    @cached_property
+    def limit(self) -> MemoryLimit | None:
+        """The memory that this process, a worker, may take."""
+        return limit_of(self.memory, Path(self.graph), self.workers_here)
+
     def worker(
         self, rank: int, transport: Transport = NOBODY, *, most: int | None = None
     ) -> Worker:
@@ -93,9 +99,10 @@ class Job(Rendezvous, dict=True, kw_only=True):
             if most is None
             else LocalGraph.beginning(program, part, most)
         )
-        if most is None:
-            rows = {name: len(each) for name, each in graph.vertices.items()}
-            check_memory(self.memory, count_row_bytes(program, rows), f"worker {rank}")
+        rows = 0
+        if most is None and self.limit:
+            rows = count_row_bytes(program, {n: len(each) for n, each in graph.vertices.items()})
+            self.limit.check(rows, f"worker {rank}")
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,
@@ -105,15 +112,16 @@ class Job(Rendezvous, dict=True, kw_only=True):
             "racing": self.racing,
             "profile": self.profile and most is None,
         }
-        worker = Worker(
-            program,
-            graph,
-            rank=rank,
-            workers=self.workers,
-            transport=transport,
-            fills=most is None,
-            **options,
-        )
+        with rows_to_come(rows):
+            worker = Worker(
+                program,
+                graph,
+                rank=rank,
+                workers=self.workers,
+                transport=transport,
+                fills=most is None,
+                **options,
+            )
         worker.scratch = self._scratch(rank) if self.lists else None
         return worker
 

@@ -55,8 +55,8 @@ from tux.engine.model_shares import ModelTables
 from tux.engine.profile import WorkerProfile, merge_profiles
 from tux.engine.records import merge_records
 from tux.engine.timeline import Sample
+from tux.graph.edge_memory import EdgeMemory
 from tux.graph.edge_pieces import Pieces, edges_of_parts
-from tux.graph.local_edges import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message, checking
 
 

@@ -263,7 +263,8 @@ def main() -> int:
         use_threads(job.threads)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
-        with peer.socket_thread.naming_hosts(), limited_memory(job.graph, job.memory):
+        most = job.limit.size if job.limit else None
+        with peer.socket_thread.naming_hosts(), limited_memory(job.graph, most):
             peer.run()
         failure = None
     except TuxError as error:

@@ -27,8 +27,8 @@ from tux.cluster.rendezvous.answering import Answers
 from tux.engine.model import RunModel
 from tux.engine.profile import WorkerProfile
 from tux.engine.timeline import Sample
+from tux.graph.edge_memory import EdgeMemory
 from tux.graph.edge_pieces import Pieces
-from tux.graph.local_edges import EdgeMemory
 
 CLOSING = 10.0
 """Seconds in which the sockets of an incarnation must be closed: the next one uses the same

@@ -16,7 +16,7 @@ from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport import heartbeat
 from tux.cluster.transport.control import Beat, Bye, Control, Hello, beat_in, control_in, pack
 from tux.cluster.transport.socket_thread import SocketThread
-from tux.graph.local_edges import EdgeMemory
+from tux.graph.edge_memory import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message
 
 

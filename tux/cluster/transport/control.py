@@ -17,7 +17,7 @@ from tux.checkpoint.snapshot import StateHead
 from tux.engine.profile import WorkerProfile
 from tux.engine.records import COSTS
 from tux.engine.timeline import Sample
-from tux.graph.local_edges import EdgeMemory
+from tux.graph.edge_memory import EdgeMemory
 from tux.messages.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20

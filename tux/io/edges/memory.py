@@ -55,7 +55,8 @@ def read_frame(
     )
     if pieces.rows == 0:
         raise no_row_error(bad, "edge")
-    src, dst, *numbers = pieces.columns()
+    src, dst, *others = pieces.each  # ids are given up piece by piece while they are numbered
+    numbers = [own.whole() for own in others]
     values = dict(zip(fields, numbers, strict=True))
     return EdgeData.of(
         ends,

@@ -61,7 +61,8 @@ def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
         if bad.count:
             raise bad.no_usable_row()
         raise DataError(f"{path} holds no edge", do=MARKED_ROWS if read.passed.comments else NO_ROW)
-    src, dst, *numbers = pieces.columns()
+    src, dst, *others = pieces.each  # ids are given up piece by piece while they are numbered
+    numbers = [own.whole() for own in others]
     values = dict(zip(fields, numbers, strict=True))
     edges = EdgeData.of(
         ends,
