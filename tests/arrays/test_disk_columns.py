@@ -4,6 +4,7 @@ import errno
 import gc
 import os
 import threading
+import weakref
 from contextlib import suppress
 from pathlib import Path
 
@@ -124,6 +125,22 @@ def test_memory_above_the_limit_is_given_back(tmp_path, monkeypatch):
         column = store_column(np.arange(10_000))
         assert hidden.wait(60)
     assert np.array_equal(column, np.arange(10_000))
+
+
+def test_files_whose_memory_was_given_back_end_with_their_arrays(tmp_path, monkeypatch):
+    hidden = threading.Event()
+    monkeypatch.setattr(MappedFile, "hide", lambda file, begin, end: hidden.set())
+    over = [True]
+    monkeypatch.setattr("tux.arrays.disk_columns.resident", lambda: 2 if over[0] else 0)
+    with limited_memory(tmp_path, 1):
+        column = store_column(np.arange(10_000))
+        assert hidden.wait(60)
+        over[0] = False
+        ended = threading.Event()
+        weakref.finalize(file_of(column), ended.set)
+        del column
+        gc.collect()
+        assert ended.wait(60)
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):

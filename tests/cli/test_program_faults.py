@@ -211,9 +211,9 @@ def test_a_prediction_that_is_no_score(tux):
 def test_more_memory_than_there_is(tux):
     code, err = tux("run mf --rank 100000000000")
     assert (
-        code == 1
-        and "error: out of memory: user.f needs " in err
-        and " rows of 100,000,000,000 numbers of float32" in err
+        code == 2
+        and "(above all user.f, 100,000,000,000 numbers a row), and this machine leaves" in err
+        and "take more machines" in err
     )
 
 

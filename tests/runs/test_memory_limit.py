@@ -111,7 +111,9 @@ def test_a_limit_that_this_process_has_passed_is_refused_before_data_are_read(tm
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_run_whose_rows_do_not_fit_is_refused(workers):
     options = RunOptions(memory="3GB", workers=workers)
-    with pytest.raises(UsageError, match="GB of them for rows of vertices, and") as got:
+    with pytest.raises(
+        UsageError, match=r"GB of them for rows of vertices \(above all user.f, .*\), and"
+    ) as got:
         run(
             MF(rank=200_000_000),
             {"user": [1, 2, 3], "item": [1, 2, 3], "rating": [1, 2, 3]},

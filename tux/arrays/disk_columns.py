@@ -98,12 +98,18 @@ class _Disk:
     def _watch(self) -> None:
         while not self._over.wait(LOOK):
             if resident() > self.most:
-                with self._lock:
-                    files = [*self._files]
-                # first those of which no kernel keeps a part
-                for file in sorted(files, key=lambda each: each in self._shares):
-                    if resident() > self.most:
-                        file.hide(0, len(file))
+                self._give_back()
+
+    def _give_back(self) -> None:
+        """Give back the memory of files until the process is within its limit. Of the files it
+        holds none longer than that: they end with their arrays.
+        """
+        with self._lock:
+            files = [*self._files]
+        # first those of which no kernel keeps a part
+        for file in sorted(files, key=lambda each: each in self._shares):
+            if resident() > self.most:
+                file.hide(0, len(file))
 
 
 _disk: list[_Disk] = []

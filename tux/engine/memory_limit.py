@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tux.arrays.disk_columns import SPARE
 from tux.base import memory
 from tux.base.errors import UsageError
+from tux.base.text import plural
 from tux.program.base_program import BaseProgram
 
 OF_VERTEX = 32
@@ -25,22 +26,37 @@ TAKEN = 0.9
 MOUNTS = Path("/proc/mounts")
 
 
+class RowBytes(NamedTuple):
+    """The bytes of rows of vertices; `largest`: the field that takes most of them, in words."""
+
+    total: int = 0
+    largest: str = ""
+
+
+NO_ROWS = RowBytes()
+
+
 class MemoryLimit(NamedTuple):
     """The bytes that a process may take; whether they are `given`, by `--memory`."""
 
     size: int
     given: bool
 
-    def check(self, rows: int = 0, of: str = "this process") -> int:
+    def check(self, rows: RowBytes = NO_ROWS, of: str = "this process") -> int:
         """Return the bytes that `of`, a process, needs beside its edges: what it has, its `rows`,
         and what is spare where the limit is given. UsageError if that is more than the limit.
         """
-        needed = memory.anonymous() + rows + (SPARE if self.given else 0)
+        needed = memory.anonymous() + rows.total + (SPARE if self.given else 0)
         if needed > self.size:
             enough = math.ceil(1.1 * needed / 1e8) / 10
-            of_rows = f", {in_gigabytes(rows)} of them for rows of vertices" if rows else ""
+            of_rows = (
+                f", {in_gigabytes(rows.total)} of them for rows of vertices (above all "
+                f"{rows.largest})"
+                if rows.largest
+                else ""
+            )
             by = "--memory gives" if self.given else "this machine leaves it"
-            many = rows > self.size / 2
+            many = rows.total > self.size / 2
             raise UsageError(
                 f"{of} needs {in_gigabytes(needed)} of memory beside its edges{of_rows}, and {by} "
                 f"{in_gigabytes(self.size)}",
@@ -64,25 +80,28 @@ def limit_of(given: int | None, folder: Path, processes: int = 1) -> MemoryLimit
     return MemoryLimit(memory.anonymous() + int(TAKEN * free) // processes, False)
 
 
-def count_row_bytes(program: BaseProgram, vertices: Mapping[str, int]) -> int:
-    """Return the bytes of the rows of so many vertices of each type, with a copy of those that the
+def count_row_bytes(program: BaseProgram, vertices: Mapping[str, int]) -> RowBytes:
+    """Count the bytes of the rows of so many vertices of each type, with a copy of those that the
     model keeps.
     """
-    size = 0
+    size, sizes = 0, {}
     for name, vertex in program.vertices.items():
-        each = OF_VERTEX
-        for declared in vertex.fields.values():
+        size += OF_VERTEX * vertices.get(name, 0)
+        for each, declared in vertex.fields.items():
             field = declared.resolve(program.parameters)
             if not field.is_ragged:
-                entry = math.prod(field.lengths) * field.dtype.itemsize
-                each += entry * (2 if field.in_model else 1)
-        size += each * vertices.get(name, 0)
-    return size
+                numbers = math.prod(field.lengths)
+                words = f"{name}.{each}, {plural(numbers, 'number')} a row"
+                entry = numbers * field.dtype.itemsize * (2 if field.in_model else 1)
+                sizes[words] = entry * vertices.get(name, 0)
+    return RowBytes(
+        size + sum(sizes.values()), max(sizes, key=lambda each: sizes[each], default="")
+    )
 
 
 def in_gigabytes(size: int) -> str:
     """Write a number of bytes."""
-    return f"{size / 1e9:.2f} GB"
+    return f"{size / 1e9:,.2f} GB"
 
 
 def lies_in_memory(folder: Path) -> bool:

@@ -44,5 +44,5 @@ def room_for_rows(run: RunContext) -> Iterator[None]:
             f"memory: {in_gigabytes(needed)} of {in_gigabytes(run.limit.size)} for rows and the "
             "program; edges that do not fit lie on disk"
         )
-    with rows_to_come(rows):
+    with rows_to_come(rows.total):
         yield

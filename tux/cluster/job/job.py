@@ -17,7 +17,7 @@ from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
-from tux.engine.memory_limit import MemoryLimit, count_row_bytes, limit_of
+from tux.engine.memory_limit import NO_ROWS, MemoryLimit, count_row_bytes, limit_of
 from tux.engine.model_shares import ModelTables
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
@@ -99,7 +99,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
             if most is None
             else LocalGraph.beginning(program, part, most)
         )
-        rows = 0
+        rows = NO_ROWS
         if most is None and self.limit:
             rows = count_row_bytes(program, {n: len(each) for n, each in graph.vertices.items()})
             self.limit.check(rows, f"worker {rank}")
@@ -112,7 +112,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
             "racing": self.racing,
             "profile": self.profile and most is None,
         }
-        with rows_to_come(rows):
+        with rows_to_come(rows.total):
             worker = Worker(
                 program,
                 graph,
