@@ -17,6 +17,7 @@ from tux.arrays.disk_columns import (
     file_of,
     is_for_disk,
     limited_memory,
+    make_room,
     rows_to_come,
     span_of,
     store_column,
@@ -73,6 +74,21 @@ def test_columns_lie_in_memory_as_long_as_half_of_what_is_left_has_room(tmp_path
             assert not is_for_disk(SPARE // 2) and is_for_disk(SPARE // 2 + 1)
         assert not is_for_disk(SPARE)
         assert "tux memory" not in [each.name for each in threading.enumerate()]  # no file
+
+
+def test_columns_make_room_for_rows_that_are_to_come(tmp_path, monkeypatch):
+    monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.5)
+    taken = [SPARE]
+    monkeypatch.setattr("tux.arrays.disk_columns.anonymous", lambda: taken[0])
+    small, large = np.arange(5), np.arange(10_000)
+    with limited_memory(tmp_path, 10 * SPARE):
+        taken[0] = 3 * SPARE
+        with rows_to_come(2 * SPARE):
+            assert make_room(large) is large
+        with rows_to_come(5 * SPARE):
+            assert make_room(small) is small
+            moved = make_room(large)
+            assert file_of(moved) and np.array_equal(moved, large) and make_room(moved) is moved
 
 
 def test_files_have_no_names_and_end_with_their_arrays(tmp_path):

@@ -168,8 +168,10 @@ def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np
     """
     kind, shape = np.dtype(dtype), (shape,) if isinstance(shape, int) else shape
     size = math.prod(shape) * kind.itemsize
-    if not is_for_disk(size):
-        return np.empty(shape, kind)
+    return _empty_on_disk(shape, kind, size) if is_for_disk(size) else np.empty(shape, kind)
+
+
+def _empty_on_disk(shape: tuple[int, ...], kind: np.dtype, size: int) -> np.ndarray:
     folder = _disk[-1].folder
     allow_many_files()
     try:
@@ -195,10 +197,22 @@ def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) ->
     if array.dtype == kind and array.flags.c_contiguous:
         if file_of(array) or not is_for_disk(array.nbytes):
             return array
-    out = empty_column(array.shape, kind)
+    return _copy(array, empty_column(array.shape, kind))
+
+
+def _copy(array: np.ndarray, out: np.ndarray) -> np.ndarray:
     for first in range(0, len(array), COPIED):
         out[first : first + COPIED] = array[first : first + COPIED]
     return out
+
+
+def make_room(array: np.ndarray) -> np.ndarray:
+    """Return a column as it is, or, where columns in memory leave too little to the rows that are
+    to come, a copy on disk.
+    """
+    if array.nbytes < LARGE or file_of(array) or not is_for_disk(LARGE):
+        return array
+    return _copy(array, _empty_on_disk(array.shape, array.dtype, array.nbytes))
 
 
 def file_of(array: np.ndarray) -> MappedFile | None:

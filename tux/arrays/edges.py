@@ -4,7 +4,7 @@ that the indices stand for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -139,6 +139,18 @@ class EdgeData:
         }
         others = {name: each.bare() for name, each in self.others.items()}
         return replace(self, src=none, dst=none, fields=fields, others=others)
+
+    def columns_of_edges(self) -> list[np.ndarray]:
+        """List the columns of edges of all types: ends and fields."""
+        own = [self.src, self.dst, *self.fields.values()]
+        return sum((each.columns_of_edges() for each in self.others.values()), own)
+
+    def replace_columns(self, change: Callable[[np.ndarray], np.ndarray]) -> EdgeData:
+        """Return these edges with what `change` makes of each column of edges."""
+        fields = {name: change(each) for name, each in self.fields.items()}
+        others = {name: each.replace_columns(change) for name, each in self.others.items()}
+        src, dst = change(self.src), change(self.dst)
+        return replace(self, src=src, dst=dst, fields=fields, others=others)
 
     @property
     def by_type(self) -> dict[str, EdgeData]:

@@ -42,11 +42,12 @@ class MemoryLimit(NamedTuple):
     size: int
     given: bool
 
-    def check(self, rows: RowBytes = NO_ROWS, of: str = "this process") -> int:
-        """Return the bytes that `of`, a process, needs beside its edges: what it has, its `rows`,
-        and what is spare where the limit is given. UsageError if that is more than the limit.
+    def check(self, rows: RowBytes = NO_ROWS, of: str = "this process", edges: int = 0) -> int:
+        """Return the bytes that `of`, a process, needs beside its edges, which take some `edges` of
+        what it has: the rest of that, its `rows`, and what is spare where the limit is given.
+        UsageError if that is more than the limit.
         """
-        needed = memory.anonymous() + rows.total + (SPARE if self.given else 0)
+        needed = memory.anonymous() - edges + rows.total + (SPARE if self.given else 0)
         if needed > self.size:
             enough = math.ceil(1.1 * needed / 1e8) / 10
             of_rows = (

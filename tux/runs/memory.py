@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tux.arrays.disk_columns import limited_memory, rows_to_come
+from tux.arrays.disk_columns import limited_memory, make_room, rows_to_come
 from tux.engine.memory_limit import count_row_bytes, in_gigabytes, lies_in_memory, limit_of
+from tux.graph.edge_memory import EdgeMemory
 from tux.runs.context import RunContext
 
 
@@ -30,19 +31,22 @@ def limit_memory(run: RunContext) -> None:
 
 @contextmanager
 def room_for_rows(run: RunContext) -> Iterator[None]:
-    """Leave memory to the rows of the one worker, which is made meanwhile; say how much it is,
-    where the options have a limit. UsageError if it is too much.
+    """Leave memory to the rows of the one worker, which is made meanwhile, if need be by moving
+    edges to the disk; say how much it is, where the options have a limit. UsageError if it is too
+    much.
     """
     sizes = run.inputs.sizes
     if run.limit is None or not sizes["edges"]:
         yield
         return
     rows = count_row_bytes(run.program, sizes["vertices"])
-    needed = run.limit.check(rows)
+    held = EdgeMemory.of(sizes["edges"], run.inputs.train.columns_of_edges())
+    needed = run.limit.check(rows, edges=held.bytes - held.on_disk)
     if run.limit.given:
         run.watch.say(
             f"memory: {in_gigabytes(needed)} of {in_gigabytes(run.limit.size)} for rows and the "
             "program; edges that do not fit lie on disk"
         )
     with rows_to_come(rows.total):
+        run.inputs.train = run.inputs.train.replace_columns(make_room)
         yield
