@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tux.arrays.disk_columns import limited_memory
+from tux.arrays.disk_columns import limited_memory, store_column
 from tux.arrays.pieced import ArrayPieces
 from tux.graph import sorting
 from tux.graph.layout import sort_by_tiles
-from tux.graph.sorting import InnerSorting, Sorting, count_keys
+from tux.graph.sorting import RANGES, InnerSorting, Sorting, count_keys, cut_keys
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -90,19 +90,40 @@ def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):
     assert np.array_equal(found.sort_pieces(row), found.sort_column(column))
 
 
-@pytest.mark.parametrize(
-    "left", [1, 4 * 40, 4 * 500, 1 << 30], ids=["nothing", "few", "some", "all"]
-)
-def test_columns_on_disk_are_sorted_by_as_many_passes_as_memory_asks_for(
-    left, tmp_path, monkeypatch
-):
-    keys = np.random.default_rng(0).integers(0, 50, 3_000).astype(np.int32)
-    column, expected = np.arange(3_000, dtype=np.float32), np.argsort(keys, kind="stable")
+@pytest.mark.parametrize("kind", ["random", "one key", "hubs"])
+@pytest.mark.parametrize("left", [1, 24 * 100, 24 * 1_000, 1 << 40])
+def test_columns_on_disk_are_sorted_range_by_range(threads, left, kind, tmp_path, monkeypatch):
+    rng, n = np.random.default_rng(0), 700
+    keys = {
+        "random": lambda: rng.integers(0, n, 3_000),
+        "one key": lambda: np.full(3_000, 300),
+        "hubs": lambda: rng.choice(
+            [2, 3, 690, *range(100, 200)], 3_000, p=[0.3] * 3 + [0.001] * 100
+        ),
+    }[kind]().astype(np.int32)
+    expected = np.argsort(keys, kind="stable")
     monkeypatch.setattr("tux.arrays.disk_columns.LARGE", 1)
     monkeypatch.setattr("tux.arrays.disk_columns.HELD", 0.0)
     monkeypatch.setattr("tux.graph.sorting.memory_left", lambda: left)
-    monkeypatch.setattr("tux.graph.sorting.PASS_ENTRIES", 1)
     with limited_memory(tmp_path, 1 << 40):
-        sorting = Sorting(keys, 50)
-        assert np.array_equal(sorting.sort_column(column), column[expected])
-        assert np.array_equal(sorting.order(), expected)
+        found = Sorting(store_column(keys), n)
+        for dtype in ("f4", "f8", "u1", "i2"):
+            column = rng.integers(0, 100, 3_000).astype(dtype)
+            assert np.array_equal(found.sort_column(column), column[expected])
+        assert np.array_equal(found.order(), expected)
+        wide = rng.random((3_000, 2))
+        assert np.array_equal(found.sort_column(wide), wide[expected])
+        row = ArrayPieces(column.dtype, 3_000, [column[:700], column[700:]])
+        assert np.array_equal(found.sort_pieces(row), column[expected])
+
+
+def test_ranges_have_as_many_entries_as_fit(monkeypatch):
+    monkeypatch.setattr("tux.base.parallel._chosen", [1])
+    bounds = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(0, 100, 1_000))])
+    for left, most in ((0, None), (2 * 24 * 2_000, 2_000), (1 << 40, 1 << 40)):
+        monkeypatch.setattr("tux.graph.sorting.memory_left", lambda left=left: left)
+        cuts = cut_keys(bounds)
+        sizes = np.diff(bounds[cuts])
+        assert cuts[0] == 0 and cuts[-1] == 1_000 and len(sizes) <= RANGES
+        assert most is None or sizes.max() <= most
+    assert len(cut_keys(bounds[: RANGES + 1])) == 1  # few keys need no ranges

@@ -8,28 +8,32 @@ side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from tux.arrays.disk_columns import empty_column, file_of, memory_left, span_of
 from tux.arrays.integers import index_dtype
+from tux.arrays.lookup import look_up
 from tux.arrays.pieced import ArrayPieces
 from tux.base.compiled import cached_njit
-from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
+from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread, threads
 from tux.rows.table import freeze
 
 SPARSE = 8
 """Keys for each entry from which on those of a group are compared instead of counted."""
 
-SHARE = 4
+SHARE = 2
 """The share of the memory that is left in which entries are put into order at a time, as 1 / SHARE:
 the system also holds the pages that are read, and those that are being written.
 """
 
-PASSES, PASS_ENTRIES = 64, 1 << 20
-"""The most passes over all entries, and the fewest entries that one pass puts into order."""
+ROOM = 24
+"""Bytes of an entry while those of a range are put into order: it, its copy and its key."""
+
+RANGES = 255
+"""The most ranges of keys: entries are written to the ends of as many pieces of a file at once."""
 
 ENTRIES = 1 << 17
 """Entries of groups whose order is computed at a time."""
@@ -63,36 +67,23 @@ def _starts(counts, bounds):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _move(keys, free, column, out):  # type: ignore[no-untyped-def]
-    """Write the entries of `column` to `out`, each to the place that is free for its key."""
+def _move(keys, free, column, out, begin):  # type: ignore[no-untyped-def]
+    """Write the entries of `column` to `out`, which has the places from `begin` on, each to the
+    place that is free for its key.
+    """
     for i in range(len(keys)):
         at = free[keys[i]]
-        out[at] = column[i]
+        out[at - begin] = column[i]
         free[keys[i]] = at + 1
 
 
 @cached_njit
-def _move_some(keys, free, column, out, low, high):  # type: ignore[no-untyped-def]
-    """Do `_move` for the entries whose keys are from `low` to `high` - 1."""
+def _number(keys, free, first, out):  # type: ignore[no-untyped-def]
+    """Write the numbers of entries, from `first` on, to `out`, as `_move` does with entries."""
     for i in range(len(keys)):
-        key = keys[i]
-        if low <= key < high:
-            at = free[key]
-            out[at] = column[i]
-            free[key] = at + 1
-
-
-@cached_njit
-def _number(keys, free, first, out, low, high):  # type: ignore[no-untyped-def]
-    """Write the numbers of entries, from `first` on, to `out`, as `_move_some` does with
-    entries.
-    """
-    for i in range(len(keys)):
-        key = keys[i]
-        if low <= key < high:
-            at = free[key]
-            out[at] = first + i
-            free[key] = at + 1
+        at = free[keys[i]]
+        out[at] = first + i
+        free[keys[i]] = at + 1
 
 
 def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
@@ -204,67 +195,107 @@ class Sorting:
         self.bounds = np.empty(n_keys + 1, np.int64)
         self._each(lambda at, piece: _count(keys[piece], self._first[at]))
         _starts(self._first, self.bounds)
+        self._ranges: KeyRanges | None = None
+        if file_of(keys) and len(cuts := cut_keys(self.bounds)) > 2:
+            self._ranges = KeyRanges(self._keys, self.bounds, cuts)
 
     def order(self) -> np.ndarray:
         """Return the number of the entry at each place of the order, (m,)."""
+        if self._ranges:
+            return self._ranges.order()
         out = empty_column(len(self._keys), index_dtype(len(self._keys)))
-        for low, high in self._passes(out):
-            self._each(partial(self._number_some, out, low, high))
+        self._each(partial(self._number_piece, out))
         return out
 
-    def _number_some(self, out: np.ndarray, low: int, high: int, at: int, piece: slice) -> None:
-        """Write the numbers of the entries of a piece whose keys are from `low` to `high` - 1."""
-        _number(self._keys[piece], self._first[at].copy(), piece.start, out, low, high)
+    def _number_piece(self, out: np.ndarray, at: int, piece: slice) -> None:
+        """Write the numbers of the entries of a piece."""
+        _number(self._keys[piece], self._first[at].copy(), piece.start, out)
 
     def sort_column(self, column: np.ndarray) -> np.ndarray:
         """Copy the entries or rows of a `column` (m, ...) to a new array, in the order."""
         column = freeze(np.ascontiguousarray(column))
         if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
             return column[self.order()]
+        if self._ranges:
+            return self._ranges.sort_column(column)
         out = empty_column(len(column), column.dtype)
-        source, target = column.view(word), out.view(word)
-        for low, high in self._passes(out):
-            self._each(partial(self._move_some, source, target, low, high))
+        self._each(partial(self._move_piece, column.view(word), out.view(word)))
         return out
 
-    def _move_some(
-        self, source: np.ndarray, target: np.ndarray, low: int, high: int, at: int, piece: slice
-    ) -> None:
-        """Move the entries of a piece whose keys are from `low` to `high` - 1."""
-        keys, free = self._keys[piece], self._first[at].copy()
-        if high - low == len(self.bounds) - 1:
-            _move(keys, free, source[piece], target)
-        else:
-            _move_some(keys, free, source[piece], target, low, high)
-
-    def _passes(self, out: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Yield ranges of keys, whose entries are moved to `out` in one pass over all. Where `out`
-        lies on disk, those of a range fit into the memory that is left: entries go anywhere among
-        them. Their memory is given back when they are written.
-        """
-        n_keys, file = len(self.bounds) - 1, file_of(out)
-        most = max(memory_left() // SHARE // out.itemsize, len(out) // PASSES, PASS_ENTRIES)
-        most = most if file else max(len(out), 1)
-        low = 0
-        while low < n_keys:
-            full = int(np.searchsorted(self.bounds, self.bounds[low] + most, side="right")) - 1
-            high = max(full, low + 1) if full < n_keys else n_keys
-            yield low, high
-            if file:
-                file.give_back(*span_of(out, int(self.bounds[low]), int(self.bounds[high])))
-            low = high
+    def _move_piece(self, source: np.ndarray, target: np.ndarray, at: int, piece: slice) -> None:
+        """Move the entries of a piece."""
+        _move(self._keys[piece], self._first[at].copy(), source[piece], target, 0)
 
     def sort_pieces(self, row: ArrayPieces) -> np.ndarray:
         """Copy the numbers of a row (m,) to a new array, in the order, as `sort_column` does; only
         one piece of the row need be in memory.
         """
+        if self._ranges:
+            return self._ranges.sort_column(row.whole())
         out, word = empty_column(row.rows, row.dtype), WORDS[row.dtype.itemsize]
         free, done = self._first[0].copy(), 0
         for piece in row.pieces:
             keys = self._keys[done : done + len(piece)]
-            _move(keys, free, freeze(np.ascontiguousarray(piece)).view(word), out.view(word))
+            _move(keys, free, freeze(np.ascontiguousarray(piece)).view(word), out.view(word), 0)
             done += len(piece)
         return out
 
     def _each(self, work: Callable[[int, slice], None]) -> None:
         spread(lambda piece: work(*piece), list(enumerate(self._pieces)))
+
+
+def cut_keys(bounds: np.ndarray) -> np.ndarray:
+    """Cut keys into ranges, whose entries, one range for each thread, fit into the memory that is
+    left; return the first key of each, and the number of keys, (ranges + 1,). `bounds`: those of
+    the entries of each key. There are RANGES at most, as two neighbours have more entries than the
+    `most` of one.
+    """
+    entries, n_keys = int(bounds[-1]), len(bounds) - 1
+    most = max(memory_left() // SHARE // ROOM // threads(), 2 * entries // (RANGES - 1) + 1)
+    cuts = [0]
+    while n_keys > RANGES and cuts[-1] < n_keys:
+        full = int(np.searchsorted(bounds, bounds[cuts[-1]] + most, side="right")) - 1
+        cuts.append(min(max(full, cuts[-1] + 1), n_keys))
+    return np.array(cuts)
+
+
+class KeyRanges:
+    """Ranges of keys, by the first key of each in `cuts`, for entries on disk that do not fit into
+    memory: they are moved to their range first, in the order in which they come, and then put into
+    the order of their keys, range by range. So each is read and written twice, beside its
+    neighbours. Without that, each page of the disk would be read and written for each of its
+    entries.
+    """
+
+    def __init__(self, keys: np.ndarray, bounds: np.ndarray, cuts: np.ndarray) -> None:
+        numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.uint8), np.diff(cuts))
+        self._bounds, self._cuts = bounds, cuts
+        self._to_ranges = Sorting(look_up(numbers, keys), len(cuts) - 1)
+        self._keys = freeze(self._to_ranges.sort_column(keys))
+
+    def order(self) -> np.ndarray:
+        """Do what `Sorting.order` does."""
+        return self._finish(self._to_ranges.order())
+
+    def sort_column(self, column: np.ndarray) -> np.ndarray:
+        """Do what `Sorting.sort_column` does for a column (m,) of one of the sizes in WORDS."""
+        return self._finish(self._to_ranges.sort_column(column))
+
+    def _finish(self, column: np.ndarray) -> np.ndarray:
+        """Put the entries of each range, which follow each other in the column, into order."""
+        free = self._bounds[:-1].copy()  # ranges have different keys, so threads share it
+        words = column.view(WORDS[column.itemsize])
+        ranges = zip(self._cuts[:-1], self._cuts[1:], strict=True)
+        spread(lambda keys: self._finish_range(words, free, *keys), ranges)
+        return column
+
+    def _finish_range(self, column: np.ndarray, free: np.ndarray, first: int, end: int) -> None:
+        lo, hi = int(self._bounds[first]), int(self._bounds[end])
+        own = column[lo:hi]
+        if end - first > 1:
+            sorted_ = np.empty_like(own)
+            _move(self._keys[lo:hi], free, freeze(own), sorted_, lo)
+            own[...] = sorted_
+        for each in (column, self._keys):
+            if file := file_of(each):
+                file.give_back(*span_of(each, lo, hi))
