@@ -30,25 +30,25 @@ LOOK = 0.001
 
 class EdgeReader:
     """The reader of the `columns` (m, ...) of a layout that lie on disk. The first edges stay in
-    memory, as many as fit; the others are read in each pass.
+    memory, as many as fit when a kernel begins; the memory of the others is given back behind it.
+    Those that should have stayed are read ahead, too, as the system may have taken their memory.
     """
 
     def __init__(self, columns: Sequence[np.ndarray], layout: Layout, threads: int) -> None:
         self._columns, self._layout, self._threads = columns, layout, threads
         self._bytes = sum(each.strides[0] for each in columns)
-        rows, share = len(columns[0]), share_in_memory([*filter(None, map(file_of, columns))])
-        self._kept = rows if share == 1 else max(int(share * rows) - 2 * AHEAD // self._bytes, 0)
+        self._files = [*filter(None, map(file_of, columns))]
 
     @contextmanager
     def follow(self, items: Items, turns: np.ndarray) -> Iterator[None]:
         """Read ahead of a kernel that runs `items`, by its `turns`, until the block ends."""
         lo, hi = self._spans(items)
-        lo = np.maximum(lo, self._kept)
-        if not (lo < hi).any():
+        kept = self._count_kept()
+        if not (hi > np.maximum(lo, kept)).any():
             yield
             return
         over = threading.Event()
-        work = (lo, np.maximum(hi, lo), items.runs, turns, over)
+        work = (lo, np.maximum(hi, lo), kept, items.runs, turns, over)
         thread = threading.Thread(target=self._follow, args=work, name="tux reader", daemon=True)
         thread.start()
         try:
@@ -56,6 +56,11 @@ class EdgeReader:
         finally:
             over.set()
             thread.join()
+
+    def _count_kept(self) -> int:
+        """Return the number of first edges that stay in memory."""
+        rows, share = len(self._columns[0]), share_in_memory(self._files)
+        return rows if share == 1 else max(int(share * rows) - 2 * AHEAD // self._bytes, 0)
 
     def _spans(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
         """Return the first edge and the last + 1 of each item."""
@@ -69,6 +74,7 @@ class EdgeReader:
         self,
         lo: np.ndarray,
         hi: np.ndarray,
+        kept: int,
         runs: np.ndarray,
         turns: np.ndarray,
         over: threading.Event,
@@ -83,12 +89,12 @@ class EdgeReader:
                 self._read(int(lo[ahead]), int(hi[ahead]), over)
                 ahead += 1
             elif behind < done:
-                self._give_back(int(lo[behind]), int(hi[behind]))
+                self._give_back(max(int(lo[behind]), kept), int(hi[behind]))
                 behind += 1
             else:
                 over.wait(LOOK)
         for item in range(behind, ahead):
-            self._give_back(int(lo[item]), int(hi[item]))
+            self._give_back(max(int(lo[item]), kept), int(hi[item]))
 
     def _read(self, lo: int, hi: int, over: threading.Event) -> None:
         """Read the edges lo..hi of all columns."""
@@ -102,8 +108,8 @@ class EdgeReader:
                 file.read_ahead(*span_of(column, first, min(first + step, hi)))
 
     def _give_back(self, lo: int, hi: int) -> None:
-        """Give back the memory of the edges lo..hi."""
-        for column in self._columns:
+        """Give back the memory of the edges lo..hi, if there are any."""
+        for column in self._columns if lo < hi else ():
             file = file_of(column)
             assert file is not None
             file.give_back(*span_of(column, lo, hi))

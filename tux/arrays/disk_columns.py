@@ -78,16 +78,14 @@ class _Disk:
             self._thread.start()
 
     def share_of(self, files: Sequence[MappedFile]) -> float:
-        """Return the share of files that may stay in memory, the same of each; of files that have
-        one already, it stays.
+        """Return the share of files that may stay in memory now, the same of each, beside what the
+        process has and what may stay of others.
         """
-        taken = sum(share * len(file) for file, share in self._shares.items())
-        new = [file for file in files if file not in self._shares]
-        wanted = sum(map(len, new))
-        left = max(int(KEPT * self.most) - anonymous() - taken, 0)
-        for file in new:
-            self._shares[file] = min(left / wanted, 1.0)
-        return min(self._shares[file] for file in files)
+        others = sum(share * len(file) for file, share in self._shares.items() if file not in files)
+        left = max(int(KEPT * self.most) - anonymous() - others, 0)
+        share = min(left / max(sum(map(len, files)), 1), 1.0)
+        self._shares.update(dict.fromkeys(files, share))
+        return share
 
     def end(self) -> None:
         """End the thread. The files stay as long as their arrays."""
@@ -158,7 +156,9 @@ def memory_left() -> int:
 
 
 def share_in_memory(files: Sequence[MappedFile]) -> float:
-    """Return the share of columns on disk that may stay in memory, the same of each of `files`."""
+    """Return the share of columns on disk that may stay in memory now, the same of each of
+    `files`.
+    """
     return _disk[-1].share_of(files) if _disk else 1.0
 
 
