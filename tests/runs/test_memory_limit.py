@@ -13,6 +13,8 @@ from tux.apps.kmeans import SparseKMeans
 from tux.apps.lda import LDA, WarpLDA
 from tux.apps.linear import Linear
 from tux.apps.mf import MF
+from tux.arrays.disk_columns import file_of
+from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.options.options import RunOptions
 from tux.runs.session import run
@@ -31,8 +33,10 @@ def on_disk(monkeypatch, tmp_path_factory):
         "tux.arrays.disk_columns.LARGE": 1,
         "tux.arrays.disk_columns.HELD": 0.0,
         "tux.arrays.disk_columns.LOOK": 0.001,
+        "tux.arrays.disk_columns.COPIED": 500,
         "tux.arrays.arrow.GATHERED": 1 << 10,
         "tux.arrays.ids.PIECE": 100,
+        "tux.arrays.ids.COMPILED_ROWS": 1,
         "tux.stages.kernel.edge_reader.AHEAD": 1 << 12,
         "tux.stages.kernel.edge_reader.PIECE": 1 << 10,
         "tux.stages.kernel.edge_reader.share_in_memory": lambda files: 1 / 3,
@@ -53,10 +57,12 @@ def read_model(folder):
     return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
-def assert_same_model(folder, program, data=None, **options):
+def assert_same_model(folder, program, data=None, form=None, **options):
     """Assert that a model does not depend on where the edges lie."""
-    expected = model_of(folder / "memory", program, data)
-    assert model_of(folder / "disk", program, data, memory=MOST, **options) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tux.arrays.disk_columns.is_for_disk", lambda size: False)
+        expected = model_of(folder / "memory", program, data, form=form)
+    assert model_of(folder / "disk", program, data, memory=MOST, form=form, **options) == expected
 
 
 @pytest.mark.slow
@@ -99,6 +105,61 @@ def test_files_are_read_to_the_disk(ids, form, tmp_path):
         rows = zip(*columns.values(), strict=True)
         path.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
     assert_same_model(tmp_path, MF(rank=4), path)
+
+
+def clicks(rng):
+    """Draw labels of samples, and the features and values of each, in any order; some stand there
+    twice.
+    """
+    return [
+        (int(rng.integers(0, 2)), rng.integers(0, 60, 8), np.round(rng.random(8), 3))
+        for _ in range(400)
+    ]
+
+
+def write_libsvm(path, rng):
+    path.write_text(
+        "".join(
+            f"{label} {' '.join(f'{j}:{value}' for j, value in zip(*pairs, strict=True))}\n"
+            for label, *pairs in clicks(rng)
+        )
+    )
+
+
+def write_samples(path, rng):
+    rows = ("".join(f",{x}" for x in values) + f",w{at[0]}" for _, at, values in clicks(rng))
+    names = ",".join(f"x{at}" for at in range(8))
+    path.write_text(f"y,{names},word\n" + "".join(f"{k % 2}{row}\n" for k, row in enumerate(rows)))
+
+
+def write_docword(path, rng):
+    lines = sorted({tuple(pair) for pair in rng.integers(1, (91, 41), (3_000, 2)).tolist()})
+    path.write_text(f"90\n40\n{len(lines)}\n" + "".join(f"{d} {w} 2\n" for d, w in lines))
+
+
+def write_documents(path, rng):
+    words = rng.integers(0, 90, (200, 12)).tolist()
+    path.write_text("".join(" ".join(f"w{word}" for word in each) + "\n" for each in words))
+
+
+@pytest.mark.parametrize(
+    ("app", "write", "form"),
+    [
+        (Linear, write_libsvm, "svm"),
+        (Linear, write_samples, "table"),
+        pytest.param(LDA, write_docword, "docword", marks=pytest.mark.slow),
+        pytest.param(LDA, write_documents, "text", marks=pytest.mark.slow),
+    ],
+    ids=["libsvm", "samples", "docword", "text"],
+)
+def test_rows_of_entries_are_read_to_the_disk(app, write, form, tmp_path, monkeypatch):
+    write(tmp_path / "rows", np.random.default_rng(0))
+    read = []
+    monkeypatch.setattr(EdgeData, "_check", lambda edges: read.append(edges))
+    assert_same_model(tmp_path, app(), tmp_path / "rows", form)
+    columns = [[edges.src, edges.dst, *edges.fields.values()] for edges in read]
+    in_files = [{file_of(column) is not None for column in each} for each in columns]
+    assert in_files == [{False}, {True}]
 
 
 def test_a_limit_that_this_process_has_passed_is_refused_before_data_are_read(tmp_path):

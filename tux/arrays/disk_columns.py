@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -201,8 +201,34 @@ def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) ->
 
 
 def _copy(array: np.ndarray, out: np.ndarray) -> np.ndarray:
-    for first in range(0, len(array), COPIED):
-        out[first : first + COPIED] = array[first : first + COPIED]
+    for rows in row_slices(len(array)):
+        out[rows] = array[rows]
+    return out
+
+
+def row_slices(rows: int) -> Iterator[slice]:
+    """Cut so many rows into slices that are worked on one after the other."""
+    for first in range(0, rows, COPIED):
+        yield slice(first, min(first + COPIED, rows))
+
+
+def fill_column(
+    rows: int, dtype: np.typing.DTypeLike, of: Callable[[slice], np.ndarray]
+) -> np.ndarray:
+    """Make a column (rows,) of edges slice by slice: `of` returns the numbers of a slice."""
+    out = empty_column(rows, dtype)
+    for some in row_slices(rows):
+        out[some] = of(some)
+    return out
+
+
+def kept_rows(column: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the entries of a column (m,) where `kept` (m,) is True."""
+    out, done = empty_column(int(np.count_nonzero(kept)), column.dtype), 0
+    for rows in row_slices(len(column)):
+        some = column[rows][kept[rows]]
+        out[done : done + len(some)] = some
+        done += len(some)
     return out
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tux.arrays.disk_columns import empty_column
+from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.base.errors import DataError
 
 LAST = 2**63 - 1  # of int64
@@ -71,19 +71,19 @@ def places_among(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     return places
 
 
-def join_integers(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Join several columns of integers into one; a single one is returned as it is. None if no type
-    holds all, as some are negative and others beyond int64.
+def join_integers(pieces: list[np.ndarray]) -> np.ndarray | None:
+    """Join several columns of integers into one, and give them up one by one: the list is emptied.
+    A single one is returned as it is. None if no type holds all, as some are negative and others
+    beyond int64; then they stay.
     """
     if len(pieces) == 1:
-        return pieces[0]
-    pieces = [np.empty(0, np.int32), *pieces]
-    kind = np.result_type(*pieces)
+        return pieces.pop()
+    kind = np.result_type(np.int32, *pieces)
     if kind.kind == "f":
         if min(int(piece.min(initial=0)) for piece in pieces) < 0:
             return None
         kind = np.dtype(np.uint64)
-    return np.concatenate(pieces, out=empty_column(sum(map(len, pieces)), kind), casting="unsafe")
+    return ArrayPieces(kind, sum(map(len, pieces)), pop_pieces(pieces)).whole()
 
 
 def from_python_integers(values: Sequence[int] | np.ndarray) -> np.ndarray | None:

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import STRING, CodedColumn, Column
+from tux.arrays.disk_columns import fill_column, kept_rows, row_slices
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.lookup import look_up
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
@@ -356,7 +358,9 @@ def columns_of(asked: BagSpec, column: Column, words: np.ndarray | None, *, name
     `words` those that these numbers stand for.
     """
     if words is not None and not named:
-        column = CodedColumn((np.asarray(column) - asked.first).astype(np.int32), words)
+        numbers = np.asarray(column)
+        codes = fill_column(len(numbers), np.int32, lambda rows: numbers[rows] - asked.first)
+        column = CodedColumn(codes, words)
     return drop_unused_values(column)
 
 
@@ -367,10 +371,12 @@ def drop_unused_values(column: Column) -> Column:
     if not isinstance(column, CodedColumn):
         return column
     there = np.zeros(len(column.values), np.bool_)
-    there[column.codes] = True
-    return CodedColumn(
-        (np.cumsum(there, dtype=np.int32) - np.int32(1))[column.codes], column.values[there]
-    )
+    for rows in row_slices(len(column.codes)):
+        there[column.codes[rows]] = True
+    if there.all():
+        return column
+    places = np.cumsum(there, dtype=np.int32) - np.int32(1)
+    return CodedColumn(look_up(places, column.codes), column.values[there])
 
 
 def known_entries(
@@ -379,19 +385,13 @@ def known_entries(
     """Drop the entries of unknown columns. Returns the other entries, their columns, and the
     numbers of the dropped entries.
     """
-    keep = np.ones(len(entries.value), np.bool_)
-    for ids in known:
-        keep &= ids.encode(column) >= 0
-    left_out = entries.value[~keep]
-    if not len(left_out):
+    left_out, m = entries.value[:0], len(entries.value)
+    places = [ids.encode(column) for ids in known]
+    lacks = fill_column(
+        m if known else 0, np.bool_, lambda rows: np.minimum.reduce([at[rows] for at in places]) < 0
+    )
+    if not lacks.any():
         return entries, column, left_out
-    column = (
-        column._replace(codes=column.codes[keep])
-        if isinstance(column, CodedColumn)
-        else column[keep]
-    )
-    return (
-        entries._replace(row=entries.row[keep], value=entries.value[keep]),
-        drop_unused_values(column),
-        left_out,
-    )
+    left_out = kept_rows(entries.value, lacks)
+    left = entries._replace(column=column).keep(np.logical_not(lacks, out=lacks))
+    return left, drop_unused_values(left.column), left_out

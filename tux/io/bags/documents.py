@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import STRING, CodedColumn
+from tux.arrays.disk_columns import store_column
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries
@@ -229,7 +230,7 @@ def read_documents(
             f"a {asked.column} stands {most:,} times in a {asked.row}, beyond {asked.dtype}",
             where=asked.path,
         )
-    return read.entries._replace(value=read.entries.value.astype(asked.dtype))
+    return read.entries._replace(value=store_column(read.entries.value, asked.dtype))
 
 
 class DocumentsRead(NamedTuple):

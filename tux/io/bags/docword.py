@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays.arrow import Pieces
 from tux.arrays.ids import MAX_VERTICES, is_plausible_size
-from tux.arrays.integers import narrow
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries
@@ -104,16 +104,13 @@ def read_docword(asked: BagSpec) -> Entries:
             if filled < head.lines
             else "Correct the third line: how many lines follow.",
         )
-    rows = np.arange(1, head.documents + 1)
-    entries = lines.entries(rows)
-    if not is_plausible_size(head.documents, len(entries.row)):
+    if not is_plausible_size(head.documents, lines.rows):
         raise DataError(
-            f"{head.documents:,} {asked.row}s, but only {len(entries.row):,} lines of "
-            f"{asked.column}s",
+            f"{head.documents:,} {asked.row}s, but only {lines.rows:,} lines of {asked.column}s",
             where=asked.bad.places.of(1),
             do=RULE,
         )
-    return entries
+    return lines.entries(np.arange(1, head.documents + 1))
 
 
 def begin_docword(asked: BagSpec) -> DocwordHead:
@@ -163,8 +160,7 @@ class DocwordLines:
 
     def __init__(self, asked: BagSpec, head: DocwordHead, number: int) -> None:
         self.asked, self.head, self.number, self.filled = asked, head, number, 0
-        kinds = np.dtype(np.int32), np.dtype(np.int32), asked.dtype
-        self._pieces = [[np.empty(0, kind)] for kind in kinds]
+        self._pieces = Pieces([np.dtype(np.int32)] * 2 + [asked.dtype])
 
     def add(self, block: bytes) -> None:
         """Append a block of lines."""
@@ -183,14 +179,21 @@ class DocwordLines:
                 self.number,
                 lambda line: _fault(line, head, asked),
             )
-        for piece, column in zip(self._pieces, out, strict=True):
-            piece.append(column[:count].astype(piece[0].dtype))
+        kinds = self._pieces.kinds
+        self._pieces.append(
+            [each[:count].astype(kind) for each, kind in zip(out, kinds, strict=True)]
+        )
         self.number, self.filled = self.number + lines, self.filled + filled
+
+    @property
+    def rows(self) -> int:
+        """The number of lines that are good."""
+        return self._pieces.rows
 
     def entries(self, rows: np.ndarray) -> Entries:
         """Return all entries, of documents with the numbers `rows` (n,)."""
-        row, column, value = (np.concatenate(piece) for piece in self._pieces)
-        return Entries(rows, narrow(row), column, value, numbering=ColumnNumbering("docword", 1))
+        row, column, value = map(np.asarray, self._pieces.columns())
+        return Entries(rows, row, column, value, numbering=ColumnNumbering("docword", 1))
 
 
 def _no_sizes(asked: BagSpec, begun: bytes) -> DataError:

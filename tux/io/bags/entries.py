@@ -7,13 +7,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import Column
+from tux.arrays.arrow import CodedColumn, Column, Pieces
+from tux.arrays.disk_columns import empty_column, kept_rows, row_slices
 from tux.arrays.ids import Ids
-from tux.arrays.integers import LAST, join_integers, narrow
+from tux.arrays.integers import LAST, narrow
 from tux.base.errors import UsageError
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.formats.format import Form
@@ -98,20 +100,44 @@ class Entries(NamedTuple):
     notes: tuple[str, ...] = ()  # sentences that the user should know
     numbering: ColumnNumbering | None = None  # of columns that are known by their numbers
 
+    def keep(self, kept: np.ndarray) -> Entries:
+        """Return the entries where `kept` (m,) is True, of the same rows."""
+        column = self.column
+        column = (
+            column._replace(codes=kept_rows(column.codes, kept))
+            if isinstance(column, CodedColumn)
+            else kept_rows(column, kept)
+        )
+        row, value = kept_rows(self.row, kept), kept_rows(self.value, kept)
+        return self._replace(row=row, column=column, value=value)
+
 
 def sum_entries(
     row: np.ndarray, column: np.ndarray, value: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort entries by row and column, and add up the values of each pair."""
-    step = np.diff(row)
-    if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
-        order = _order_of(row, column)
-        row, column, value = row[order], column[order], value[order]
+    """Sort entries by row and column, and add up the values of each pair. Entries that are in order
+    and occur once are returned as they are, and take no memory; else it is done in memory.
+    """
+    if _ascend(row, column):
+        return row, column, value
+    order = _order_of(row, column)
+    row, column, value = row[order], column[order], value[order]
     first = np.ones(len(row), np.bool_)
     first[1:] = (np.diff(row) != 0) | (column[1:] != column[:-1])
     if first.all():
         return row, column, value
     return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
+
+
+def _ascend(row: np.ndarray, column: np.ndarray) -> bool:
+    """Return whether each entry is behind the one before, by row and column."""
+    for some in row_slices(len(row) - 1):
+        behind = slice(some.start + 1, some.stop + 1)
+        later = row[behind] > row[some]
+        later |= (row[behind] == row[some]) & (column[behind] > column[some])
+        if not later.all():
+            return False
+    return True
 
 
 def _order_of(row: np.ndarray, column: np.ndarray) -> np.ndarray:
@@ -141,27 +167,36 @@ class GatheredEntries:
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
-        self.rows: list[np.ndarray] = [np.empty(0, np.int64)]
-        self.lengths: list[np.ndarray] = [np.empty(0, np.int64)]
-        self.columns: list[np.ndarray] = [np.empty(0, np.int32)]
-        self.values: list[np.ndarray] = [np.empty(0, dtype)]
+        self._rows = Pieces([np.dtype(np.int64)] * 2)  # ids, and numbers of entries
+        self._entries = Pieces([None, dtype])
 
     def add(
         self, rows: np.ndarray, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray
     ) -> None:
         """Append a block; the arrays may be changed afterwards."""
-        self.rows.append(rows)
-        self.lengths.append(lengths)
-        self.columns.append(narrow(columns).copy())
-        self.values.append(values.astype(self.dtype))
+        self._rows.append([rows, lengths])
+        self._entries.append([narrow(columns).copy(), values.astype(self.dtype)])
 
     def whole(self, labels: np.ndarray | None = None) -> Entries:
         """Return all entries. They are given up piece by piece, so call it once."""
-        rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
-        columns, self.columns = join_integers(self.columns), []
-        assert columns is not None  # they are not negative
-        values, self.values = np.concatenate(self.values), []
-        return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
+        rows, lengths = map(np.asarray, self._rows.columns())
+        column, value = self._entries.columns()
+        return Entries(rows, repeat_rows(rows, lengths), column, np.asarray(value), labels)
+
+
+def repeat_rows(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the row of each entry (m,), in 32 bits if all fit: of `rows` (n,) with so many entries
+    each.
+    """
+    ids, ends = narrow(rows), np.cumsum(lengths)
+    out = empty_column(int(ends[-1]) if len(ends) else 0, ids.dtype)
+    cuts = np.searchsorted(ends, [some.stop for some in row_slices(len(out))][:-1])
+    done = 0
+    for first, last in pairwise([0, *cuts.tolist(), len(ids)]):
+        some = np.repeat(ids[first:last], lengths[first:last])
+        out[done : done + len(some)] = some
+        done += len(some)
+    return out
 
 
 def kinds_of(fields: Mapping[str, Any] | None, name: str, kind: Any) -> dict[str, np.dtype]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import CodedColumn, Column
+from tux.arrays.disk_columns import fill_column
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
@@ -97,11 +98,16 @@ def renumber(
         raise _other_form(given, known, trained, path, hashed)
     if step and isinstance(column, np.ndarray):
         _check_sure(column, given, known, trained, path)
-        wide = column if column.dtype.kind == "u" else column.astype(np.int64)
-        one = wide.dtype.type(1)
-        column = wide + one if step > 0 else wide - one
+        column = _shift(column, step)
     notes = (_sentence(given, known, trained),) if step else ()
     return column, (*notes, *_narrow(given, known.first, trained, hashed))
+
+
+def _shift(column: np.ndarray, step: int) -> np.ndarray:
+    """Return the numbers of columns (m,) in 64 bits, one more or less each."""
+    kind = np.dtype(np.uint64 if column.dtype.kind == "u" else np.int64)
+    one, add = kind.type(1), np.add if step > 0 else np.subtract
+    return fill_column(len(column), kind, lambda rows: add(column[rows], one, dtype=kind))
 
 
 def _sentence(given: ColumnNumbering, known: ColumnNumbering, trained: Trained) -> str:

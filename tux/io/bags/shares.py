@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import Column
+from tux.arrays.disk_columns import store_column
 from tux.arrays.ids import Ids, is_plausible_size
 from tux.base.errors import MustReadWhole
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
@@ -116,7 +117,7 @@ def _text(
     read = read_share_documents(asked, stop, tell)
     if read.beyond(asked):
         raise must_read_whole(asked, f"a {asked.column} is there too often")
-    entries = read.entries._replace(value=read.entries.value.astype(asked.dtype))
+    entries = read.entries._replace(value=store_column(read.entries.value, asked.dtype))
     return _BagsRead(entries, BagFacts(read.rows, len(entries.rows), 0), notes=notes)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from tux.arrays.arrow import CodedColumn
+from tux.arrays.disk_columns import fill_column
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
@@ -338,20 +338,12 @@ def rows_without(rows: SampleRows, dropped: np.ndarray) -> SampleRows:
     entries = rows.entries
     kept = np.ones(len(entries.rows), np.bool_)
     kept[dropped] = False
-    there = kept[np.searchsorted(entries.rows, entries.row)]
-    column = entries.column
-    if isinstance(column, CodedColumn):
-        column = CodedColumn(column.codes[there], column.values)
-    else:
-        column = column[there]
-    left = Entries(
-        entries.rows[kept],
-        entries.row[there],
-        column,
-        entries.value[there],
-        notes=entries.notes,
-        numbering=entries.numbering,
+    there = fill_column(
+        len(entries.row),
+        np.bool_,
+        lambda some: kept[np.searchsorted(entries.rows, entries.row[some])],
     )
+    left = entries.keep(there)._replace(rows=entries.rows[kept], labels=None, weights=None)
     return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
 
 

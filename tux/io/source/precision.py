@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from tux.arrays.arrow import CodedColumn, Column
+from tux.arrays.disk_columns import row_slices
 
 COARSE_STEPS = 1 << 16
 """Steps of 32 bits between the least and the largest number: with more, what two numbers lose is
@@ -147,20 +148,26 @@ def large_columns(columns: np.ndarray, values: np.ndarray) -> list[int]:
     """Return the first columns, in ascending order, that have large numbers among their `values`:
     of entries (m,).
     """
-    if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
-        return []
-    return [int(column) for column in np.unique(columns[large])[:LOOKED_AT]]
+    found: list[int] = []
+    for rows in row_slices(len(values) if values.dtype == np.float32 else 0):
+        large = np.abs(values[rows]) >= FROM
+        if large.any():
+            more = np.unique(columns[rows][large])[:LOOKED_AT].tolist()
+            found = sorted({*found, *more})[:LOOKED_AT]
+    return found
 
 
 def column_ranges(
     columns: np.ndarray, values: np.ndarray, wanted: Iterable[int]
 ) -> dict[int, NumberRange]:
     """Return the range of the values of each wanted column that has entries (m,)."""
-    found = {}
+    found = dict[int, NumberRange]()
     for column in wanted:
-        own = values[columns == column]
-        if len(own):
-            found[column] = NumberRange(float(own.min()), float(own.max()))
+        for rows in row_slices(len(values)):
+            own = values[rows][columns[rows] == column]
+            if len(own):
+                piece = {column: NumberRange(float(own.min()), float(own.max()))}
+                found |= join_ranges([found, piece])
     return found
 
 
