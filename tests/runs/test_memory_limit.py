@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from support.machines.watchers import RecordingSilent
 
 from tux.apps.als import ALS
@@ -154,12 +155,32 @@ def write_documents(path, rng):
 )
 def test_rows_of_entries_are_read_to_the_disk(app, write, form, tmp_path, monkeypatch):
     write(tmp_path / "rows", np.random.default_rng(0))
-    read = []
-    monkeypatch.setattr(EdgeData, "_check", lambda edges: read.append(edges))
+    read = watch_edges(monkeypatch)
     assert_same_model(tmp_path, app(), tmp_path / "rows", form)
-    columns = [[edges.src, edges.dst, *edges.fields.values()] for edges in read]
-    in_files = [{file_of(column) is not None for column in each} for each in columns]
-    assert in_files == [{False}, {True}]
+    assert read == ["memory", "disk"]
+
+
+def watch_edges(monkeypatch):
+    """Return a list to which edges that are read add where their columns lie."""
+    read = []
+
+    def look(edges):
+        columns = edges.src, edges.dst, *edges.fields.values()
+        (on_disk,) = {file_of(column) is not None for column in columns}
+        read.append("disk" if on_disk else "memory")
+
+    monkeypatch.setattr(EdgeData, "_check", look)
+    return read
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_entries_of_a_matrix_go_to_the_disk(kind, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = scipy.sparse.random_array((300, 50), density=0.2, format="csr", rng=rng)
+    x.data = np.round(x.data * 9).astype(kind)  # some are zeros, which are no entries
+    read = watch_edges(monkeypatch)
+    assert_same_model(tmp_path, Linear(), (x, rng.integers(0, 2, 300)))
+    assert read == ["memory", "disk"]
 
 
 def test_a_limit_that_this_process_has_passed_is_refused_before_data_are_read(tmp_path):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import ArrayLike
 
+from tux.arrays.disk_columns import empty_column
 from tux.arrays.packed import head_of
 from tux.arrays.pieced import ArrayPieces
 from tux.arrays.piped import readable_path
@@ -254,7 +255,7 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
                 do="Give a row of numbers, or of strings of fixed length.",
             )
         _check_size(shape, dtype, size - file.tell(), where)
-        array = np.empty(shape[::-1] if fortran else shape, dtype)
+        array = empty_column(shape[::-1] if fortran else shape, dtype)
         flat = array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         done = 0
         while piece := file.read(PIECE):  # to the very end, where a checksum is compared

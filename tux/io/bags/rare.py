@@ -11,9 +11,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from tux.arrays.disk_columns import kept_rows, row_slices
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
+from tux.arrays.lookup import look_up
 from tux.base.errors import DataError
 from tux.base.text import plural, plural_noun
 
@@ -34,10 +36,12 @@ class RareRule(msgspec.Struct):
         """Return how often each column occurs (columns,) int64, in entries (m,) of the columns with
         the numbers `codes`; `fields` of the entries.
         """
-        if not self.field:
-            return np.bincount(codes, minlength=columns).astype(np.int64)
         totals = np.zeros(columns, np.int64)
-        np.add.at(totals, codes, np.asarray(fields[self.field]))
+        for rows in row_slices(len(codes)):
+            if self.field:
+                np.add.at(totals, codes[rows], np.asarray(fields[self.field][rows]))
+            else:
+                totals += np.bincount(codes[rows], minlength=columns)
         return totals
 
     def notes(self, found: RareFound) -> tuple[str, ...]:
@@ -94,15 +98,15 @@ def leave_out_rare(edges: EdgeData, rule: RareRule | None, name: str) -> EdgeDat
         return edges
     if not found.kept:
         raise rule.nothing_left(name)
-    there = kept[edges.dst]
+    there = look_up(kept, edges.dst)
     places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
     known = {name: values[kept] for name, values in edges.vertex_fields.get(kind, {}).items()}
     return replace(
         edges,
         ids={**edges.ids, kind: Ids(_narrow_ids(ids[kept]))},
-        src=edges.src[there],
-        dst=places[edges.dst[there]],
-        fields={name: values[there] for name, values in edges.fields.items()},
+        src=kept_rows(edges.src, there),
+        dst=look_up(places, kept_rows(edges.dst, there)),
+        fields={name: kept_rows(values, there) for name, values in edges.fields.items()},
         vertex_fields={**edges.vertex_fields, **({kind: known} if known else {})},
         rows=len(edges) if edges.rows is None else edges.rows,
         notes=(*edges.notes, *rule.notes(found)),

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.disk_columns import fill_column, kept_rows, store_column
 from tux.arrays.given import check_unmasked
 from tux.arrays.ids import MAX_VERTICES, is_plausible_size
-from tux.arrays.integers import narrow
+from tux.arrays.integers import index_dtype, narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
-from tux.io.bags.entries import BagSpec, Entries, sum_entries
+from tux.io.bags.entries import BagSpec, Entries, repeat_rows, sum_entries
 from tux.io.bags.hashed import collisions, hash_numbers
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
@@ -77,9 +78,10 @@ def matrix_rows(
     row, column, value = sum_entries(row, column, value)
     keep = np.ones(rows, np.bool_)
     keep[_note_bad_numbers(asked, row, column, value, counts=counts)] = False
-    good = keep[row] & (value != 0)
+    good = fill_column(len(row), np.bool_, lambda some: keep[row[some]] & (value[some] != 0))
     ids = np.arange(1, rows + 1)[keep]
-    row, column, value = row[good], column[good], value[good]
+    if not good.all():
+        row, column, value = (kept_rows(each, good) for each in (row, column, value))
     notes: tuple[str, ...] = ()
     if asked.bits:
         column, signs = hash_numbers(column, asked.bits)
@@ -87,12 +89,11 @@ def matrix_rows(
         row, column, value = sum_entries(row, column, value * signs)
         value = np.clip(value, *asked.reals())
         notes = collisions(before - len(row), asked.row, asked.column)
-    row, column = row + row.dtype.type(1), narrow(column)
     entries = Entries(
         ids,
-        row,
-        column,
-        value.astype(asked.dtype),
+        fill_column(len(row), row.dtype, lambda some: row[some] + row.dtype.type(1)),
+        narrow(column),
+        store_column(value, asked.dtype),
         notes=notes,
         numbering=ColumnNumbering("matrix", 0, shape[1]),
     )
@@ -107,9 +108,15 @@ def _note_bad_numbers(
     """
     least, most = asked.counts() if counts else asked.reals()
     whole = counts or asked.dtype.kind != "f"
-    bad = ~((value >= least) & (value <= most)) & (value != 0)
-    if whole:
-        bad |= value != np.rint(value)
+
+    def are_bad(some: slice) -> np.ndarray:
+        numbers = value[some]
+        bad = ~((numbers >= least) & (numbers <= most)) & (numbers != 0)
+        return bad | (numbers != np.rint(numbers)) if whole else bad
+
+    bad = fill_column(len(value), np.bool_, are_bad)
+    if not bad.any():
+        return row[:0]
     for at in np.flatnonzero(bad)[np.unique(row[bad], return_index=True)[1]].tolist():
         name = f"{asked.field} of {asked.column} {column[at]}"
         asked.bad.note(
@@ -124,7 +131,8 @@ def matrix_entries(
     arrays: dict[str, np.ndarray], path: str
 ) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
     """Return the numbers of rows and columns of a matrix, and of each entry its row (m,) int32, its
-    column (m,) int64 and its value (m,) float64. Raises `DataError` for arrays that are no matrix.
+    column (m,) of `index_dtype` and its value (m,) float64. Raises `DataError` for arrays that are
+    no matrix.
     """
     form = (
         arrays["format"].astype("U").item()
@@ -175,7 +183,9 @@ def matrix_entries(
         major, minor, data = _expand_rows(arrays, rows if form == "csr" else columns, path)
         row, column = (major, minor) if form == "csr" else (minor, major)
     _check_places(row, column, (rows, columns), path)
-    return (rows, columns), row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
+    kinds = np.dtype(np.int32), index_dtype(columns), np.dtype(np.float64)
+    row, column, data = map(store_column, (row, column, data), kinds)
+    return (rows, columns), row, column, data
 
 
 def _check_places(row: np.ndarray, column: np.ndarray, shape: tuple[int, int], path: str) -> None:
@@ -207,4 +217,4 @@ def _expand_rows(
         what = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
         raise DataError(what, where=f"{path}:indptr", do=WRITE)
     used = int(bounds[-1])
-    return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]
+    return repeat_rows(np.arange(size), np.diff(bounds)), indices[:used], data[:used]
