@@ -23,7 +23,7 @@ from tux.io.samples.roles import CALLED, Role, faulty_values, known_kinds, roles
 from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.text import Tell
 
-CELLS = 1 << 22  # cells of a file that are read at a time
+CELLS = 1 << 20  # cells of a file that are read at a time
 
 
 def read_parquet_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
