@@ -70,6 +70,7 @@ def prepare(
         partitioned.write(parts_folder, ranks)
         job = Job(
             graph=str(parts_folder),
+            cut=str(partitioned.cut or ""),
             app=app,
             parameters=parameters,
             traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
