@@ -264,7 +264,7 @@ def test_without_room_the_worker_goes_on(folder, monkeypatch):
 
     monkeypatch.setattr("tux.graph.kept_order.write_npy", fail)
     assert_equal(lay_out(folder), expected)
-    monkeypatch.setattr("tux.graph.kept_order.FREE", 1.0)  # more than is free
+    monkeypatch.setattr("tux.graph.kept_order.ROOM", 1 << 50)
     monkeypatch.setattr("tux.graph.kept_order.write_npy", None)  # not called
     assert_equal(lay_out(folder), expected)
     assert not [path for path in (folder / "part-0").iterdir() if path.is_dir()]

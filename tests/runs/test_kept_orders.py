@@ -9,6 +9,7 @@ from support.machines.watchers import RecordingSilent
 from tux.arrays.networks import from_arrays
 from tux.cli.info import info
 from tux.compare.assignments import write_folder
+from tux.engine.memory_limit import lies_on_local_disk
 from tux.options.options import RunOptions
 from tux.program import sources
 from tux.runs.session import run
@@ -28,6 +29,15 @@ class OnDisk({app}):
 """
 
 COLUMNS = {"mf": ("MF", ("user", "item"), "rating"), "lda": ("WarpLDA", ("doc", "word"), "count")}
+
+
+@pytest.fixture(autouse=True)
+def mounts(monkeypatch, tmp_path):
+    """Have all folders lie on a disk; return the file that says so."""
+    path = tmp_path / "mounts"
+    path.write_text("disk / ext4 rw 0 0\n")
+    monkeypatch.setattr("tux.engine.memory_limit.MOUNTS", path)
+    return path
 
 
 @pytest.fixture
@@ -71,3 +81,20 @@ def test_the_second_run_has_the_same_model(make_folder, tmp_path, module, parts)
         times.append([path.stat().st_mtime_ns for path in sorted(data.glob("part-*/order"))])
     assert times[0] == times[1] and len(times[0]) == parts
     assert info(str(data), verify=True) and info(str(data)) == about
+
+
+@pytest.mark.slow
+def test_nothing_is_kept_on_a_network(make_folder, tmp_path, mounts):
+    data = make_folder("mf", 1)
+    mounts.write_text(f"disk / ext4 rw 0 0\nserver {data} nfs4 rw 0 0\n")
+    told = train(tmp_path, "mf", data, "first", 0.0)[1]
+    assert told.endswith(" of them on disk") and not [*data.glob("part-*/order")]
+
+
+def test_disks_of_the_machine(tmp_path, mounts):
+    assert lies_on_local_disk(tmp_path)
+    for kind in ("tmpfs", "nfs4", "fuse.sshfs", "cifs"):
+        mounts.write_text(f"disk / ext4 rw 0 0\nthere {tmp_path} {kind} rw 0 0\n")
+        assert not lies_on_local_disk(tmp_path)
+    mounts.unlink()  # another system
+    assert not lies_on_local_disk(tmp_path)

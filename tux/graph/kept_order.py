@@ -34,8 +34,8 @@ ORDER = "order"
 VERSION = 1
 """To be raised when the same layout sorts edges in another way, or these files change."""
 
-FREE = 0.05
-"""The share of the disk that stays free when an order is written."""
+ROOM = 2
+"""The room that there must be on the disk for an order, as a multiple of its bytes."""
 
 
 class StoredArray(msgspec.Struct):
@@ -100,8 +100,8 @@ class KeptOrder:
         about = VERSION, self._source, order, layout.across, layout.grouped, stored
         with suppress(DiskError, OSError):
             self._remove_left()
-            disk, size = shutil.disk_usage(self.path.parent), sum(a.nbytes for a in arrays.values())
-            if size > disk.free - FREE * disk.total:
+            size = sum(each.nbytes for each in arrays.values())
+            if ROOM * size > shutil.disk_usage(self.path.parent).free:
                 return None
             with self._replacing() as folder:
                 for name, array in arrays.items():

@@ -55,7 +55,8 @@ class PartitionedGraph:
     """The graph from which workers start: their parts, with held-out edges; `bare` has the ids and
     no edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out
     edges; without these `parts` are not looked at. `tables`: of the program's own, to be added to
-    the topology in this folder. `cut`: the partitioned folder from which they were read.
+    the topology in this folder. `cut`: the partitioned folder from which they were read, if workers
+    may use its files.
     """
 
     parts: list[Part]

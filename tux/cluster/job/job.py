@@ -17,7 +17,7 @@ from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
-from tux.engine.memory_limit import NO_ROWS, MemoryLimit, count_row_bytes, lies_in_memory, limit_of
+from tux.engine.memory_limit import NO_ROWS, MemoryLimit, count_row_bytes, limit_of
 from tux.engine.model_shares import ModelTables
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
@@ -30,7 +30,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     """The facts that a worker must know: `job.json` in the job's folder."""
 
     graph: str  # folder of the parts
-    cut: str = ""  # the user's partitioned folder, of which they are, and where orders are kept
+    cut: str = ""  # the partitioned folder of the user in which orders of edges are kept
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
     seed: int
@@ -95,8 +95,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
+        kept = Path(self.cut, f"part-{rank}") if self.cut and self.limit else None
         graph = (
-            LocalGraph.of(program, part, self._folder_of_orders(rank))
+            LocalGraph.of(program, part, kept)
             if most is None
             else LocalGraph.beginning(program, part, most)
         )
@@ -125,14 +126,6 @@ class Job(Rendezvous, dict=True, kw_only=True):
             )
         worker.scratch = self._scratch(rank) if self.lists else None
         return worker
-
-    def _folder_of_orders(self, rank: int) -> Path | None:
-        """Return the folder of a part in which the order of its edges is kept, if there is one on a
-        disk.
-        """
-        if not self.cut or not self.limit or lies_in_memory(Path(self.cut)):
-            return None
-        return Path(self.cut, f"part-{rank}")
 
     def _scratch(self, rank: int) -> Scratch:
         """Make the scratch to which a worker writes its lists."""
