@@ -241,6 +241,30 @@ def test_damaged_files_are_made_again(folder, damage):
         assert kept_files(folder) == whole
 
 
+@pytest.mark.parametrize(
+    ("walk", "name", "value"),
+    [
+        ("tiled", "src", 60_000),
+        ("tiled", "first.1", -5),
+        ("tiled", "bounds", 1_500),
+        ("tiled", "blocks", 10_000),
+        ("tiled", "fields.few.codes", 4),
+        ("wide", "src", -1),
+        ("cells", "bounds", -1),
+        ("grouped", "dst", 60),
+    ],
+)
+def test_numbers_that_are_out_of_range_are_not_used(folder, walk, name, value):
+    expected = lay_out(folder, walk, keeps=False)
+    lay_out(folder, walk)
+    whole, path = kept_files(folder), folder / "part-0" / "order" / f"{name}.npy"
+    array = np.load(path)
+    array[1] = value
+    np.save(path, array)
+    assert_equal(lay_out(folder, walk), expected)
+    assert kept_files(folder) == whole
+
+
 def test_what_is_no_manifest_is_replaced(folder):
     lay_out(folder)
     whole = kept_files(folder)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -26,8 +26,10 @@ from tux.arrays.npy import map_npy, write_npy
 from tux.base.checksums import SUMS
 from tux.base.disk import PART, new_folder, temporary_path
 from tux.base.errors import DataError, DiskError
+from tux.graph.ends import End, GroupedEnd, TileEnd, count_edges
 from tux.graph.layout import Layout
 from tux.graph.manifest import MANIFEST
+from tux.graph.stored_arrays import CHECKED
 from tux.program.base_program import BaseProgram
 
 ORDER = "order"
@@ -52,7 +54,7 @@ class OrderManifest(msgspec.Struct):
     source: str  # digest of the part, and of what the program reads of it
     order: str  # digest of the source, and of the layout
     across: int
-    grouped: int | None
+    grouped: Literal[0, 1] | None
     arrays: dict[str, StoredArray]
 
 
@@ -68,21 +70,19 @@ class OrderedEdges(NamedTuple):
 
 class KeptOrder:
     """The place of the order of edges in the folder of their part. `kind`: the name of their type,
-    that of `program`; "" of the first. `found`: the order that was there at the beginning, of the
-    same edges with the same fields.
+    that of `program`; "" of the first. `rows`: how many either end has. `found`: the order that was
+    there at the beginning, of the same edges with the same fields.
     """
 
-    def __init__(self, part: Path, program: BaseProgram, kind: str = "") -> None:
+    def __init__(
+        self, part: Path, program: BaseProgram, rows: Sequence[int], kind: str = ""
+    ) -> None:
         self.path = part / (f"{ORDER}.{kind}" if kind else ORDER)
         fields = program.edge.fields.items()
-        self._fields = [name for name, declared in fields if declared.kind == "data"]
+        self._fields = {name: f.dtype for name, f in fields if f.kind == "data"}
+        self._rows = rows
         self._source = _digest_source(part, program, kind)
         self.found = self._map_order()
-
-    @staticmethod
-    def of(part: Path | None, program: BaseProgram, kind: str = "") -> KeptOrder | None:
-        """Return the place in a folder, if there is one."""
-        return KeptOrder(part, program, kind) if part else None
 
     def digest(self, *layout: object) -> str:
         """Compute the digest of the order of a `layout`, by all that it depends on."""
@@ -97,7 +97,8 @@ class KeptOrder:
         if not any(map(file_of, arrays.values())):
             return None
         stored = {name: StoredArray(each.dtype.str, [*each.shape]) for name, each in arrays.items()}
-        about = VERSION, self._source, order, layout.across, layout.grouped, stored
+        side = cast(Literal[0, 1] | None, layout.grouped)
+        about = OrderManifest(VERSION, self._source, order, layout.across, side, stored)
         with suppress(DiskError, OSError):
             self._remove_left()
             size = sum(each.nbytes for each in arrays.values())
@@ -106,7 +107,7 @@ class KeptOrder:
             with self._replacing() as folder:
                 for name, array in arrays.items():
                     write_npy(folder / f"{name}.npy", array)
-                (folder / MANIFEST).write_bytes(msgspec.json.encode(OrderManifest(*about)))
+                (folder / MANIFEST).write_bytes(msgspec.json.encode(about))
         found = self._map_order()
         return found if found and found.order == order else None
 
@@ -136,18 +137,26 @@ class KeptOrder:
         first = None
         if "first.0" in about.arrays:
             first = self._small("first.0", about), self._small("first.1", about)
-        return Layout(src, dst, None, bounds, blocks, about.across, first, about.grouped)
+        layout = Layout(src, dst, None, bounds, blocks, about.across, first, about.grouped)
+        ends = zip(layout.held_ends(), self._rows, strict=True)
+        ranged = (isinstance(end, GroupedEnd) or _are_below(end, rows) for end, rows in ends)
+        if not (_has_whole_groups(layout, self._rows) and all(ranged)):
+            raise ValueError(self.path)
+        return layout
 
     def _columns(self, about: OrderManifest, m: int) -> dict[str, Column]:
         """Map the fields of m edges."""
         fields: dict[str, Column] = {}
-        for name in self._fields:
+        for name, dtype in self._fields.items():
             if (values := f"fields.{name}.values") in about.arrays:
                 codes = f"fields.{name}.codes"
                 own = self._column(codes, about, m) if codes in about.arrays else None
-                fields[name] = ByteCodes(self._small(values, about), own, m)
+                coded = fields[name] = ByteCodes(self._small(values, about), own, m)
+                known = _are_below(np.zeros(1, np.uint8) if own is None else own, len(coded.values))
             else:
-                fields[name] = self._column(f"fields.{name}", about, m)
+                fields[name], known = self._column(f"fields.{name}", about, m), True
+            if not known or fields[name].dtype != dtype:
+                raise ValueError(name)
         return fields
 
     def _column(self, name: str, about: OrderManifest, m: int) -> np.ndarray:
@@ -197,6 +206,31 @@ def _lock(folder: Path, stack: ExitStack) -> None:
     lock = os.open(folder, os.O_RDONLY)
     stack.callback(os.close, lock)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _has_whole_groups(layout: Layout, rows: Sequence[int]) -> bool:
+    """Return whether groups and blocks of a layout are whole: compiled loops do not check
+    indices.
+    """
+    groups, side = len(layout.bounds) - 1, layout.grouped
+    for each, last in (layout.bounds, layout.bounds[-1]), (layout.blocks, groups):
+        if each.dtype != np.int64 or each[0] != 0 or each[-1] > last or (np.diff(each) < 0).any():
+            return False
+    if layout.across < 1 or groups % layout.across:
+        return False
+    if side is not None and groups != rows[side] * layout.across:
+        return False
+    return all(each.shape == (groups,) for each in layout.first or ())
+
+
+def _are_below(end: End, n: int) -> bool:
+    """Return whether all rows of an end, or codes of a column, are in 0..n-1."""
+    for lo in range(0, count_edges(end), CHECKED):
+        hi = min(lo + CHECKED, count_edges(end))
+        rows = end.rows(lo, hi) if isinstance(end, TileEnd) else np.asarray(end)[lo:hi]
+        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
+            return False
+    return True
 
 
 def _arrays_of(layout: Layout, fields: Mapping[str, Column]) -> dict[str, np.ndarray]:

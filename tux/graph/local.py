@@ -232,11 +232,16 @@ class LocalGraph:
             return LocalGraph(
                 vertices, none, replace(none, fixed=True), part, topology, part.has_test
             )
-        edges = edges_of_part(program, part, KeptOrder.of(folder, program))
+
+        def find_kept(own: BaseProgram, name: str = "") -> KeptOrder | None:
+            rows = [len(vertices[end]) for end in own.edge.ends]
+            return KeptOrder(folder, own, rows, name) if folder else None
+
+        edges = edges_of_part(program, part, find_kept(program))
         held_out = repeat_edges(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
         others = {
-            name: edges_of_part(own, each, KeptOrder.of(folder, own, name))
+            name: edges_of_part(own, each, find_kept(own, name))
             for name, each in part.others.items()
             for own in [along(program, name)]
         }
