@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.machines.team import cut_up
 from support.programs.programs import random_pairs
+from support.programs.typed_programs import SocialShop, shop_edges
 
 from tux import Edge, Program, Vertex, data, mirror, value
 from tux.arrays import disk_columns
@@ -222,6 +223,24 @@ def test_the_order_of_another_part_is_not_taken(folder):
     lay_out(folder)
     shutil.copytree(folder / "part-0" / "order", folder / "part-1" / "order")
     assert_equal(lay_out(folder, rank=1), lay_out(folder, rank=1, keeps=False))
+
+
+def test_edges_of_each_type_have_their_order(tmp_path, folder, never_sort):
+    edges, cut, found = shop_edges(), tmp_path / "shop", []
+    cut.mkdir()
+    store.save(cut, cut_up(edges, k=1, by=np.zeros(130)), edges.ends)
+    for keeps in (False, True, True):
+        graph = LocalGraph.of(SocialShop(), store.load(cut, 0), cut / "part-0" if keeps else None)
+        found.append([graph.edges, *graph.others.values()])
+        for each in found[-1]:
+            each.walk_grouped(each.declared.roles[0], len(graph.vertices[each.declared.ends[0]]))
+        if len(found) == 2:
+            never_sort()
+    kinds = ["order", "order.friend", "order.tagged"]
+    assert sorted(path.name for path in (cut / "part-0").iterdir() if path.is_dir()) == kinds
+    for expected, *others in zip(*found, strict=True):
+        for each in others:
+            assert_equal(each, expected)
 
 
 def test_edges_that_have_changed_are_sorted_anew(folder):
