@@ -10,13 +10,16 @@ import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 
 from fuzz import mutations
 from fuzz.parser import Parser, join_parts, split_parts
 from tux.apps.mf import MF
+from tux.arrays import disk_columns
 from tux.arrays.arrow import read_parquet
+from tux.arrays.disk_columns import limited_memory
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.checkpoint.spool import Scratch, Spool, SpooledLists
@@ -26,6 +29,7 @@ from tux.engine.records import COSTS
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.cut_folder import without_edges
+from tux.graph.kept_order import ORDER
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph
 from tux.inputs.pairs import read_pairs
@@ -113,6 +117,30 @@ def _store(folder: Path) -> Parser:
 
     return Parser(
         _files(folder), _replacing(folder, read), _one_file(b"manifest.json"), FOLDER_SHARE
+    )
+
+
+def _order(folder: Path) -> Parser:
+    folder.mkdir()
+    edges = EdgeData.of(
+        ("user", "item"), [5, 5, -3, 2**62], ["a", "b", "b", "c"], {"value": np.arange(4.0)}
+    )
+    cut = PartitionedGraph.of(edges, None, "random", 1, 0)
+    store.save(folder, cut.parts, edges.ends, partitioner="random", digest="0" * 32)
+    program, own = MF(rank=2), folder / "part-0"
+
+    def read() -> object:
+        laid_out = LocalGraph.of(program, store.load(folder, 0), own).edges
+        layout = laid_out.walk_tiled("item", np.array([0, 2, 3]), 3, (8, 8))
+        return layout.ends(), [column[:] for column in laid_out.fields.values()]
+
+    with patch.multiple(disk_columns, LARGE=1, HELD=0.0), limited_memory(folder, 1 << 40):
+        read()
+    return Parser(
+        _files(own / ORDER),
+        _replacing(own / ORDER, read),
+        _one_file(b"manifest.json"),
+        FOLDER_SHARE,
     )
 
 
@@ -212,6 +240,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
     """Return all parsers of this file by name; they write into `folder`."""
     return {
         "store": _store(folder / "graph"),
+        "order": _order(folder / "ordered"),
         "run": _run(folder / "run"),
         "spool": Parser([_write_spool()], _read_spool, _spool_input),
     }

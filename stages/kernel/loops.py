@@ -14,7 +14,7 @@ from tux.arrays.disk_columns import file_of
 from tux.engine.partition import Partition
 from tux.graph.layout import Layout
 from tux.graph.local_edges import LocalEdges
-from tux.rows.table import RowTable
+from tux.rows.table import RowTable, freeze
 from tux.rows.turns import PART, PART_END
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.kernel.bind import Udf
@@ -61,8 +61,8 @@ class EdgeLoops:
         if layout.grouped is not None:
             self.at[declared.roles[layout.grouped]] = "v"
         arrays = {
-            "src": layout.src,
-            "dst": layout.dst,
+            "src": freeze(layout.src),
+            "dst": freeze(layout.dst),
             "index": (),  # until a loop needs it
             "bounds": layout.bounds,
         }

@@ -127,7 +127,7 @@ def test_grouped_edges_store_the_other_end_alone():
     assert len(items.dst) == 0 and items.src.dtype == np.int32
     small = sum(each.bounds.nbytes for each in (users, items))
     held = edges.memory()
-    assert held == (80, 80 * (2 + 4 + 1 + 8) + small, 0)  # ends, a code, and two numbers
+    assert held == (80, 80 * (2 + 4 + 1 + 8) + small, 0, 0)  # ends, a code, and two numbers
     assert len(items.index) == 80  # computed now, and kept
     assert edges.memory().bytes == held.bytes + 4 * 80
 

@@ -2,6 +2,7 @@
 plain words where the two do not fit.
 """
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +124,25 @@ def test_columns_that_no_program_reads_may_have_any_name():
     options = RunOptions(epochs=1, workers=2, jit=False)
     runs = [run(MF(rank=2), data, data, options) for data in (edges, more)]
     assert same_bytes(*runs) and "test_rmse" in runs[1].records[-1]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_workers_get_links_to_the_arrays_of_a_folder(folder, tmp_path, dtype):
+    made, into = folder(), tmp_path / "job"
+    before = {path: path.read_bytes() for path in made.rglob("*.npy")}
+    into.mkdir()
+    bare = without_edges(made, ("user", "item"), {"value": np.dtype(dtype)})
+    PartitionedGraph.from_folder(made, bare, None).write(into, range(2))
+    for number in range(2):
+        part = into / f"part-{number}"
+        links = {path.name for path in part.iterdir() if path.is_symlink()}
+        assert {"src.npy", "dst.npy"} <= links
+        assert ("fields.value.npy" in links) == (dtype == store.load(made, 0).fields["value"].dtype)
+        one, other = store.load(into, number), store.load(made, number)
+        assert np.array_equal(one.src, other.src) and np.array_equal(one.dst, other.dst)
+        assert np.array_equal(one.fields["value"], other.fields["value"])
+    shutil.rmtree(into)
+    assert {path: path.read_bytes() for path in made.rglob("*.npy")} == before
 
 
 def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):

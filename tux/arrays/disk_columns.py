@@ -189,6 +189,22 @@ def _empty_on_disk(shape: tuple[int, ...], kind: np.dtype, size: int) -> np.ndar
     return np.ndarray(shape, kind, buffer=mapped)
 
 
+def map_column(
+    path: Path, dtype: np.typing.DTypeLike, shape: tuple[int, ...], offset: int
+) -> np.ndarray:
+    """Map an array of edges, (m, ...), that lies in a file from the byte `offset` on, and cannot be
+    written. Raises OSError, and ValueError where the file is shorter.
+    """
+    kind = np.dtype(dtype)
+    allow_many_files()
+    with open(path, "rb") as file:
+        size = offset + math.prod(shape) * kind.itemsize
+        mapped = MappedFile(file.fileno(), size, kept=True)
+    for disk in _disk[-1:]:
+        disk.add(mapped)
+    return np.ndarray(shape, kind, buffer=mapped, offset=offset)
+
+
 def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> np.ndarray:
     """Return an array of edges, of another `dtype` if one is given, as one that lies where such
     arrays lie now: itself, or a copy.

@@ -1,11 +1,11 @@
-"""Files without names that are mapped: memory that lies on disk. Of Linux alone."""
+"""Mapped files, most of them without names: memory that lies on disk. Of Linux alone."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 from collections.abc import Callable
-from mmap import MADV_DONTNEED, PAGESIZE, mmap
+from mmap import ACCESS_READ, ACCESS_WRITE, MADV_DONTNEED, PAGESIZE, mmap
 from typing import Self
 
 import numpy as np
@@ -20,15 +20,16 @@ _system = ctypes.CDLL(None)
 
 
 class MappedFile(mmap):
-    """A mapped file without a name."""
+    """A mapped file without a name, or one that is `kept` and only read."""
 
     descriptor = -1
     address: int
+    kept: bool
 
-    def __new__(cls, descriptor: int, size: int) -> Self:
+    def __new__(cls, descriptor: int, size: int, *, kept: bool = False) -> Self:
         """Map a file of `size` bytes, which may be closed then."""
-        own = super().__new__(cls, descriptor, size)
-        own.descriptor = os.dup(descriptor)
+        own = super().__new__(cls, descriptor, size, access=ACCESS_READ if kept else ACCESS_WRITE)
+        own.descriptor, own.kept = os.dup(descriptor), kept
         own.address = np.frombuffer(own, np.uint8).ctypes.data
         return own
 

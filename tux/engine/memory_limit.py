@@ -25,6 +25,11 @@ TAKEN = 0.9
 
 MOUNTS = Path("/proc/mounts")
 
+LOCAL = ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "xfs", "zfs")
+"""File systems of disks of the machine: a file that is replaced stays for those who have mapped it,
+and is read again as fast as any.
+"""
+
 
 class RowBytes(NamedTuple):
     """The bytes of rows of vertices; `largest`: the field that takes most of them, in words."""
@@ -107,10 +112,20 @@ def in_gigabytes(size: int) -> str:
 
 def lies_in_memory(folder: Path) -> bool:
     """Return whether a folder lies in memory (tmpfs)."""
+    return _find_system(folder) in ("tmpfs", "ramfs")
+
+
+def lies_on_local_disk(folder: Path) -> bool:
+    """Return whether a folder is known to lie on a disk of this machine."""
+    return MOUNTS.exists() and _find_system(folder) in LOCAL
+
+
+def _find_system(folder: Path) -> str:
+    """Find the kind of the file system of a folder."""
     kinds = {}
     for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
         _, place, kind, *_ = line.split(" ")
         kinds[Path(place)] = kind
     path = folder.resolve()
     nearest = next((each for each in (path, *path.parents) if each in kinds), Path("/"))
-    return kinds.get(nearest) in ("tmpfs", "ramfs")
+    return kinds.get(nearest, "")

@@ -11,13 +11,14 @@ from tux.arrays.disk_columns import file_of
 
 
 class EdgeMemory(NamedTuple):
-    """The number of edges that workers hold for training, and the bytes that they take, in all and
-    on disk.
+    """The number of edges that workers hold for training, and the bytes that they take: in all, on
+    disk, and of these in a kept order (`tux.graph.kept_order`).
     """
 
     edges: int = 0
     bytes: int = 0
     on_disk: int = 0
+    kept: int = 0
 
     @staticmethod
     def of(edges: int, arrays: Iterable[np.ndarray]) -> EdgeMemory:
@@ -25,8 +26,10 @@ class EdgeMemory(NamedTuple):
         once.
         """
         held = {id(each): each for each in arrays}.values()
-        on_disk = sum(each.nbytes for each in held if file_of(each))
-        return EdgeMemory(edges, sum(each.nbytes for each in held), on_disk)
+        files = [(each.nbytes, file) for each in held if (file := file_of(each))]
+        on_disk = sum(size for size, _ in files)
+        kept = sum(size for size, file in files if file.kept)
+        return EdgeMemory(edges, sum(each.nbytes for each in held), on_disk, kept)
 
     @staticmethod
     def total(of: Iterable[EdgeMemory]) -> EdgeMemory:
@@ -35,6 +38,7 @@ class EdgeMemory(NamedTuple):
 
     def __str__(self) -> str:
         where = f", {_in_megabytes(self.on_disk)} of them on disk" if self.on_disk else ""
+        where += f", {_in_megabytes(self.kept)} of these kept" if self.kept else ""
         each = self.bytes / max(self.edges, 1)
         return f"{each:.1f} bytes each, {_in_megabytes(self.bytes)}{where}"
 

@@ -13,6 +13,7 @@ from tux.arrays.disk_columns import empty_column, store_column
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.graph.sorting import count_keys
+from tux.rows.table import freeze
 
 OFFSETS = 1 << 16
 """Rows that 16 bits number."""
@@ -42,7 +43,8 @@ class TileEnd(NamedTuple):
         """Return the rows of the edges lo..hi, int32."""
         hi = len(self.offsets) if hi is None else hi
         rows = empty_column(hi - lo, np.int32)
-        spread(lambda part: _add(rows, *self, lo, part.start, part.stop), slices(hi - lo))
+        own = self._replace(offsets=freeze(self.offsets))
+        spread(lambda part: _add(rows, *own, lo, part.start, part.stop), slices(hi - lo))
         return rows
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from tux.arrays.lookup import look_up
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
-from tux.graph.ends import GroupedEnd, TileEnd
+from tux.graph.ends import OFFSETS, End, GroupedEnd, TileEnd, rows_of
 from tux.graph.sorting import Sorting
 from tux.graph.stored_arrays import Indices
 from tux.rows.table import freeze
@@ -103,28 +104,53 @@ class Layout:
                 )
         return {name: self.columns[name] for name in fields}
 
+    def held_ends(self) -> list[End]:
+        """Return either end as it is held in memory, in this order."""
+        ends: list[End] = [self.src, self.dst]
+        if self.grouped is not None:
+            ends[self.grouped] = GroupedEnd(self.bounds, self.across)
+        elif self.first is not None:
+            offsets = zip((self.src, self.dst), self.first, strict=True)
+            ends = [TileEnd(each, first, self.bounds) for each, first in offsets]
+        return ends
+
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows (m,) int32 of either end, in this order."""
-        if self.grouped is not None:
-            rows = GroupedEnd(self.bounds, self.across).rows()
-            return (
-                (self.src.astype(np.int32), rows)
-                if self.grouped
-                else (rows, self.dst.astype(np.int32))
-            )
-        if self.first is None:
-            return self.src, self.dst
-        first, second = self.first
-        return (
-            TileEnd(self.src, first, self.bounds).rows(),
-            TileEnd(self.dst, second, self.bounds).rows(),
-        )
+        src, dst = map(rows_of, self.held_ends())
+        return src, dst
 
     @staticmethod
     def of_vertices(n: int) -> Layout:
         """Make a layout without edges, with a group for each of n rows."""
         none = np.empty(0, np.int32)
         return Layout(none, none, None, np.zeros(n + 1, np.int64), np.arange(n + 1))
+
+
+class TileGrid(NamedTuple):
+    """The grid of tiles of edges: the ranges of rows of the enumerated end `role`, and of the other
+    end. `strips`: the end by which edges are sorted within a tile, and the rows of a strip.
+    """
+
+    role: str
+    cuts: np.ndarray
+    other_cuts: np.ndarray
+    strips: tuple[str, int]
+
+    @property
+    def across(self) -> int:
+        """The number of tiles in a row of the grid."""
+        return len(self.other_cuts) - 1
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if 16 bits number the rows of each range."""
+        widths = np.concatenate([np.diff(self.cuts), np.diff(self.other_cuts)])
+        return bool(widths.max(initial=0) <= OFFSETS)
+
+    def first_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first row (tiles,) int32 of each tile, of `role` and of the other end."""
+        own = np.repeat(self.cuts[:-1], self.across).astype(np.int32)
+        return own, np.tile(self.other_cuts[:-1], len(self.cuts) - 1).astype(np.int32)
 
 
 def sort_by_rows(rows: np.ndarray, n: int) -> Sorting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from tux.arrays.integers import index_dtype
 from tux.base.errors import DataError
 from tux.base.text import plural_noun
 from tux.graph.edge_memory import EdgeMemory
-from tux.graph.local_edges import LocalEdges, edges_as_rows, repeat_edges
+from tux.graph.edges_as_rows import edges_as_rows, edges_of_part, repeat_edges
+from tux.graph.kept_order import KeptOrder
+from tux.graph.local_edges import LocalEdges
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, local_rows, remove_rows
 from tux.graph.stored_arrays import CHECKED, Indices
@@ -213,8 +216,10 @@ class LocalGraph:
         return total
 
     @staticmethod
-    def of(program: BaseProgram, part: Part) -> LocalGraph:
-        """Make the graph of one worker. DataError if the part's types differ from the program's."""
+    def of(program: BaseProgram, part: Part, folder: Path | None = None) -> LocalGraph:
+        """Make the graph of one worker. DataError if the part's types differ from the program's.
+        `folder`: of the part in a partitioned folder, in which the order of its edges is kept.
+        """
         _check_types(program, part)
         pulled = [name for name, declared in program.vertices.items() if declared.remote]
         vertices = {
@@ -227,12 +232,18 @@ class LocalGraph:
             return LocalGraph(
                 vertices, none, replace(none, fixed=True), part, topology, part.has_test
             )
-        edges = repeat_edges(program, part.src, part.dst, part.fields)
+
+        def find_kept(own: BaseProgram, name: str = "") -> KeptOrder | None:
+            rows = [len(vertices[end]) for end in own.edge.ends]
+            return KeptOrder(folder, own, rows, name) if folder else None
+
+        edges = edges_of_part(program, part, find_kept(program))
         held_out = repeat_edges(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
         others = {
-            name: repeat_edges(along(program, name), each.src, each.dst, each.fields)
+            name: edges_of_part(own, each, find_kept(own, name))
             for name, each in part.others.items()
+            for own in [along(program, name)]
         }
         return LocalGraph(vertices, edges, held_out, part, topology, part.has_test, others)
 

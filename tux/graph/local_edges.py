@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.byte_codes import ByteCodes, Column, code_column
+from tux.arrays.byte_codes import ByteCodes, Column
 from tux.arrays.disk_columns import COPIED, empty_column, store_column
-from tux.arrays.lookup import look_up
-from tux.arrays.pieced import pop_pieces
-from tux.base.errors import DataError, ProgramError
 from tux.graph.edge_memory import EdgeMemory
 from tux.graph.ends import (
-    OFFSETS,
     End,
     GroupedEnd,
     TileEnd,
@@ -25,37 +20,18 @@ from tux.graph.ends import (
     count_rows,
     rows_of,
 )
-from tux.graph.layout import Layout, refine, sort_by_rows, sort_by_tiles, strip_rows, tile_rows
+from tux.graph.kept_order import KeptOrder
+from tux.graph.layout import (
+    Layout,
+    TileGrid,
+    refine,
+    sort_by_rows,
+    sort_by_tiles,
+    strip_rows,
+    tile_rows,
+)
 from tux.graph.sorting import InnerSorting, Sorting
-from tux.program.base_program import BaseProgram
 from tux.program.types import Edge
-
-
-class TileGrid(NamedTuple):
-    """The grid of tiles of edges: the ranges of rows of the enumerated end `role`, and of the other
-    end. `strips`: the end by which edges are sorted within a tile, and the rows of a strip.
-    """
-
-    role: str
-    cuts: np.ndarray
-    other_cuts: np.ndarray
-    strips: tuple[str, int]
-
-    @property
-    def across(self) -> int:
-        """The number of tiles in a row of the grid."""
-        return len(self.other_cuts) - 1
-
-    @property
-    def is_narrow(self) -> bool:
-        """True if 16 bits number the rows of each range."""
-        widths = np.concatenate([np.diff(self.cuts), np.diff(self.other_cuts)])
-        return bool(widths.max(initial=0) <= OFFSETS)
-
-    def first_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first row (tiles,) int32 of each tile, of `role` and of the other end."""
-        own = np.repeat(self.cuts[:-1], self.across).astype(np.int32)
-        return own, np.tile(self.other_cuts[:-1], len(self.cuts) - 1).astype(np.int32)
 
 
 @dataclass
@@ -63,7 +39,9 @@ class LocalEdges:
     """The edges of a worker as rows of their two `ends`, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
-    in which they were given. `left_out`: edges of the worker beside these.
+    in which they were given. `left_out`: edges of the worker beside these. `kept`: where that order
+    is kept; as long as nobody has asked for a layout, edges that were found there have it, and
+    `anew` makes them as they lie in the part.
     """
 
     declared: Edge
@@ -72,6 +50,9 @@ class LocalEdges:
     fixed: bool = False
     left_out: int = 0
     layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
+    kept: KeptOrder | None = None
+    anew: Callable[[], LocalEdges] | None = None
+    _order: str = ""
 
     def __len__(self) -> int:
         return count_edges(self.ends[0])
@@ -124,7 +105,7 @@ class LocalEdges:
         `narrow`: 16 bits number the rows of the other end.
         """
         name = ("grouped", role)
-        if name not in self.layouts:
+        if not self._has(name, n, narrow):
             for (kind, *of), layout in self.layouts.items():
                 if (kind, of[0]) == ("cells", role):  # grouped already, and finer
                     bounds = layout.bounds[:: layout.across].copy()
@@ -133,9 +114,10 @@ class LocalEdges:
                     )
                     return self.layouts[name]
             self._order_by(self.other(role))
-            self.layouts[name] = self._group(
+            layout = self._group(
                 lambda: sort_by_rows(self.end(role), n), role, np.arange(n + 1), narrow=narrow
             )
+            self._add(name, layout)
         return self.layouts[name]
 
     def walk_cells(
@@ -146,7 +128,7 @@ class LocalEdges:
         `narrow`: 16 bits number the rows of the other end.
         """
         name = ("cells", role, parts)
-        if name not in self.layouts:
+        if not self._has(name, n, n_other, narrow):
             self._order_by(self.other(role))
             coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
             keys = self._cell_keys(role, n_other, parts)
@@ -154,13 +136,14 @@ class LocalEdges:
                 bounds = np.searchsorted(keys, np.arange(n * parts + 1))
                 return replace(coarse, bounds=bounds, blocks=blocks, across=parts)
             del keys
-            self.layouts[name] = self._group(
+            layout = self._group(
                 lambda: Sorting(self._cell_keys(role, n_other, parts), n * parts),
                 role,
                 blocks,
                 parts,
                 narrow=narrow,
             )
+            self._add(name, layout)
         return self.layouts[name]
 
     def _cell_keys(self, role: str, n_other: int, parts: int) -> np.ndarray:
@@ -198,21 +181,49 @@ class LocalEdges:
         of the other end, if they are given.
         """
         name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
-        if name not in self.layouts:
-            over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
-            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
-            other_cuts = other_cuts if columns is None else columns
+        over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
+        other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+        other_cuts = other_cuts if columns is None else columns
+        more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
+        strips = self.other(role) if more else role, strip_rows(row_bytes[more])
+        if not self._has(name, over_cuts.tobytes(), other_cuts.tobytes(), strips):
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
-            strips = self.other(role) if more else role, strip_rows(row_bytes[more])
             grid = TileGrid(role, over_cuts, other_cuts, strips)
             cuts_of = over_cuts, other_cuts
-            self.layouts[name] = self._lay_out_tiles(
+            layout = self._lay_out_tiles(
                 lambda: sort_by_tiles(self.end(role), self.end(self.other(role)), *cuts_of),
                 blocks,
                 grid,
             )
+            self._add(name, layout)
         return self.layouts[name]
+
+    def _has(self, name: tuple[object, ...], *more: object) -> bool:
+        """Return whether the layout `name` is there, which depends on `more` beside its name. The
+        first that is asked for is there if the kept order is this one; else the edges lie as in the
+        part again.
+        """
+        if self.kept is None or self.layouts or self.fixed:
+            return name in self.layouts
+        self._order, found = self.kept.digest(name, *more), self.kept.found
+        self.kept.found = None  # so that nothing holds its files longer than the edges do
+        if found and found.order == self._order:
+            self.layouts[name] = found.layout
+        elif found and self.anew:
+            own = self.anew()
+            self.ends, self.fields = own.ends, own.fields
+        self.anew = None
+        return name in self.layouts
+
+    def _add(self, name: tuple[object, ...], layout: Layout) -> None:
+        """Add a layout. If it is the edges' own order, it is kept where that is possible, and they
+        lie there from now on.
+        """
+        if layout.is_own and self.kept:
+            if kept := self.kept.keep(self._order, layout, self.fields):
+                layout, self.ends = kept.layout, kept.layout.held_ends()
+                self.fields |= kept.fields
+        self.layouts[name] = layout
 
     def _group(
         self,
@@ -309,68 +320,3 @@ def _arrays_of_fields(fields: Mapping[str, Column]) -> list[np.ndarray]:
     """List the arrays (m, ...) that fields take."""
     arrays = (each.codes if isinstance(each, ByteCodes) else each for each in fields.values())
     return [each for each in arrays if each is not None]
-
-
-def edges_as_rows(
-    program: BaseProgram,
-    row_of: Mapping[str, np.ndarray],
-    ends: list[np.ndarray],
-    fields: Mapping[str, np.ndarray],
-) -> LocalEdges:
-    """Turn edges (m,) into rows; `row_of`: the row of each vertex, by type. `ends`: dense indices
-    of either end, which leave the list.
-    """
-    if not len(ends[0]):
-        none = np.empty(0, np.int32)
-        return LocalEdges(program.edge, [none, none], _fields(program, {}, 0))
-    columns = pop_pieces(ends)
-    src, dst = (look_up(row_of[kind], next(columns)) for kind in program.edge.ends)
-    return repeat_edges(program, src, dst, fields)
-
-
-def repeat_edges(
-    program: BaseProgram, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
-) -> LocalEdges:
-    """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
-    if (repeats := program.edge.repeats) and len(src):
-        if repeats not in columns:
-            raise DataError(
-                f"these edges have no {repeats}, which says how often each is there",
-                do=f"fields: {', '.join(columns) or 'none'}",
-            )
-        times = columns[repeats]
-        if not np.array_equal(times, np.floor(times)):
-            raise DataError(
-                f"an edge is there {times[times != np.floor(times)][0]} times",
-                do=f"{repeats} must be a whole number",
-            )
-        times = times.astype(np.int64)
-        if times.min() < 0:
-            raise DataError(
-                f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more"
-            )
-        src, dst = np.repeat(src, times), np.repeat(dst, times)
-        columns = {f: np.repeat(a, times, axis=0) for f, a in columns.items() if f != repeats}
-    return LocalEdges(program.edge, [src, dst], _fields(program, columns, len(src)))
-
-
-def _fields(program: BaseProgram, columns: Mapping[str, np.ndarray], m: int) -> dict[str, Column]:
-    """Make the fields of m edges: from `columns` where they are data, else from their constant."""
-    fields: dict[str, Column] = {}
-    for name, f in program.edge.fields.items():
-        if m and f.kind == "data":
-            if name not in columns:
-                what = f"these edges have no {name}, which {type(program).__name__} reads"
-                raise DataError(what, do=f"fields: {', '.join(columns) or 'none'}")
-            # Kernels read arrays row after row, whatever their strides.
-            fields[name] = code_column(store_column(columns[name], f.dtype))
-            continue
-        f = f.resolve(program.parameters)
-        if f.init.law != "constant":  # type: ignore[union-attr]
-            raise ProgramError(
-                f"edge field {name} starts with random numbers",
-                do="start it with a constant, and draw in setup()",
-            )
-        fields[name] = empty_column((m, *f.lengths), f.dtype)
-        fields[name][...] = f.init.a  # type: ignore[index, union-attr]
-    return fields

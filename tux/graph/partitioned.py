@@ -55,7 +55,8 @@ class PartitionedGraph:
     """The graph from which workers start: their parts, with held-out edges; `bare` has the ids and
     no edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out
     edges; without these `parts` are not looked at. `tables`: of the program's own, to be added to
-    the topology in this folder.
+    the topology in this folder. `cut`: the partitioned folder from which they were read, if workers
+    may use its files.
     """
 
     parts: list[Part]
@@ -63,6 +64,7 @@ class PartitionedGraph:
     digests: dict[str, str]
     folder: Path | None = None
     tables: Mapping[str, np.ndarray] = field(default_factory=dict)
+    cut: Path | None = None
 
     @staticmethod
     def of(
@@ -121,6 +123,7 @@ class PartitionedGraph:
             parts,
             bare,
             {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
+            cut=folder.resolve(),
         )
 
     @staticmethod
@@ -147,11 +150,12 @@ class PartitionedGraph:
         return PartitionedGraph(parts, bare, digests, folder)
 
     def write(self, folder: Path, ranks: Iterable[int]) -> None:
-        """Write the parts of the workers `ranks` into `folder`; where they lie there already, write
-        only what held-out edges add, and tables. Raises DiskError.
+        """Write the parts of the workers `ranks` into `folder`, with links to arrays in the folder
+        of the `cut`; where the parts lie there already, write only what held-out edges add, and
+        tables. Raises DiskError.
         """
         if self.folder is None:
-            store.save(folder, self.parts, self.bare.ends, ranks)
+            store.save(folder, self.parts, self.bare.ends, ranks, linked=self.cut)
             return
         if self.parts:
             add_held_out(folder, self.parts, ranks)

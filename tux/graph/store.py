@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from mmap import mmap
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from tux.arrays.arrow import parquet_types, read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import npy_bytes, write_npy
+from tux.base.disk import writing
 from tux.base.errors import DataError
 from tux.graph.manifest import MANIFEST, EdgeEntry, TypeEntry, read_manifest, write_manifest
 from tux.graph.parts import EdgePart, Part, TypePart
@@ -89,9 +91,11 @@ def save(
     classes: Sequence[str] = (),
     numbered: str = "",
     categories: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+    linked: Path | None = None,
 ) -> None:
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest
-    comes last: with one, all is there.
+    comes last: with one, all is there. Arrays of a part that are mapped from the folder `linked`
+    become links to their files, and take no room.
 
     The manifest gets the `digest` of the edges, the `partitioner` and the `seed` of the cut;
     `classes`: the words that labels of vertices stand for; `numbered`: see
@@ -106,7 +110,7 @@ def save(
         into = folder / f"part-{number}"
         into.mkdir()
         for name, values in part_arrays(part).items():
-            write_npy(into / f"{name}.npy", values)
+            _write_or_link(into / f"{name}.npy", values, linked)
     write_manifest(
         folder,
         parts=len(parts),
@@ -129,6 +133,17 @@ def save(
             for name, each in parts[0].others.items()
         ],
     )
+
+
+def _write_or_link(path: Path, values: np.ndarray, linked: Path | None) -> None:
+    """Write an array, or a link to its file where that is mapped as a whole, in folder `linked`."""
+    if linked and isinstance(values, np.memmap) and isinstance(values.base, mmap):
+        file = Path(values.filename or "").resolve()
+        if linked in file.parents:
+            with writing(path):
+                path.symlink_to(file)
+            return
+    write_npy(path, values)
 
 
 def _save_type(

@@ -16,6 +16,7 @@ from tux.base.text import data_name, plural, plural_noun
 from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
+from tux.engine.memory_limit import lies_on_local_disk
 from tux.engine.worker import Worker
 from tux.graph.links import held_share, split_links
 from tux.graph.local import LocalGraph
@@ -265,7 +266,7 @@ def start_workers(
     def cut(workers: int) -> PartitionedGraph:
         made = partition_inputs(program, inputs, plan.partitioner, workers, run.options.seed)
         watch.phase("write the parts")
-        return made
+        return replace(made, cut=made.cut if made.cut and lies_on_local_disk(made.cut) else None)
 
     with run.phases.phase("layout", f"cut, by {plan.partitioner}"):
         return prepare(

@@ -11,6 +11,7 @@ from tux.base.errors import Interrupted
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
 from tux.clock.clock import assumed_slack
+from tux.graph.kept_order import ORDER
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
 from tux.program.program import Program
@@ -100,7 +101,8 @@ def _tell_preparation(run: RunContext) -> None:
     run.watch.say(", ".join(f"{name} {taken:.2f} s" for name, taken in seconds.items()))
     run.record.setup_seconds = {name: round(taken, 6) for name, taken in seconds.items()}
     if held.edges:
-        run.watch.say(f"edges: {held}")
+        where = f" in {run.record.data.path_text}/part-*/{ORDER}" if held.kept else ""
+        run.watch.say(f"edges: {held}{where}")
         run.record.edge_bytes = round(held.bytes / held.edges, 3)
 
 

@@ -30,6 +30,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     """The facts that a worker must know: `job.json` in the job's folder."""
 
     graph: str  # folder of the parts
+    cut: str = ""  # the partitioned folder of the user in which orders of edges are kept
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
     seed: int
@@ -94,8 +95,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
+        kept = Path(self.cut, f"part-{rank}") if self.cut and self.limit else None
         graph = (
-            LocalGraph.of(program, part)
+            LocalGraph.of(program, part, kept)
             if most is None
             else LocalGraph.beginning(program, part, most)
         )

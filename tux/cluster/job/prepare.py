@@ -56,10 +56,10 @@ def prepare(
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
     0 gets Incarnations, the others a FollowerLauncher. The parts take the disk that edges take in
-    memory; they lie in `room`, or with the job's files, or in `folders`, which are made already.
-    `sizes` of the data, by name, must be the same on all machines. Machine 0 sends its `states`.
-    `recovery` tells where to go on when workers are lost. `listens()` is called before machine 0
-    listens. `phase` and `warn` show a text.
+    memory, unless they are those of a partitioned folder; they lie in `room`, or with the job's
+    files, or in `folders`, which are made already. `sizes` of the data, by name, must be the same
+    on all machines. Machine 0 sends its `states`. `recovery` tells where to go on when workers are
+    lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
     alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
@@ -70,6 +70,7 @@ def prepare(
         partitioned.write(parts_folder, ranks)
         job = Job(
             graph=str(parts_folder),
+            cut=str(partitioned.cut or ""),
             app=app,
             parameters=parameters,
             traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
