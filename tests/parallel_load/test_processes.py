@@ -19,8 +19,9 @@ from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.inactivity import Inactivity
 from tux.parallel_load.algorithm.mailbox import Mailbox
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob, job_folder
+from tux.parallel_load.process.loader_process import job_folder
 from tux.parallel_load.process.loading import load_in_shares, raise_first
+from tux.parallel_load.process.loading_job import EdgesInput, LoadingJob
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]

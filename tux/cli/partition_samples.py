@@ -16,7 +16,7 @@ from tux.io.formats.detect import Format
 from tux.io.samples.shares import have_weights
 from tux.io.source.input_files import input_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loading_job import LoadingJob
 from tux.parallel_load.process.sample_rounds import SamplesAsked
 
 

@@ -48,8 +48,8 @@ from tux.options.options import Reading
 from tux.parallel_load.algorithm.loader import count_edges
 from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
 from tux.parallel_load.process.bag_rounds import BAG_ROUNDS
-from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
+from tux.parallel_load.process.loading_job import LoadingJob
 from tux.partition.method_of_type import MethodOfType
 from tux.program.program import Program
 

@@ -11,7 +11,7 @@ from tux.cli.flags import vertex_tables
 from tux.inputs.loading_jobs import TypeInput, loading_job
 from tux.inputs.tables_in_shares import whole_tables
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loading_job import LoadingJob
 
 
 def job_with_tables(

@@ -51,9 +51,9 @@ from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.folder import HELD
 from tux.parallel_load.algorithm.rare import RARE_ROUNDS
 from tux.parallel_load.process.bag_rounds import BAG_ROUNDS
-from tux.parallel_load.process.loader_process import LoadingJob
 from tux.parallel_load.process.loading import LoadedGraph, make_parts
 from tux.parallel_load.process.loading_again import Losses, empty_folder
+from tux.parallel_load.process.loading_job import LoadingJob
 from tux.parallel_load.process.loading_together import make_parts_together
 from tux.program import sources
 from tux.program.input import Points, Samples
@@ -167,6 +167,7 @@ class ShareLoading:
         bad, threads = run.options.on_bad_row, run.threads
         given = found.share, found.tables.inputs, groups_file(program)
         job = loading_job(plan, inputs, threads, bad, *given)
+        job = msgspec.structs.replace(job, memory=self.plan.options.memory)
         own, folder = self.folders()
         losses = Losses(run.restarts)
         try:

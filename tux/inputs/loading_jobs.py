@@ -50,7 +50,7 @@ from tux.options.options import Reading
 from tux.options.reading import File
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.parallel_load.process.bag_rounds import BagsAsked
-from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
+from tux.parallel_load.process.loading_job import EdgesInput, LoadingJob
 from tux.parallel_load.process.sample_rounds import SamplesAsked
 from tux.parallel_load.process.table_rounds import TableInput
 from tux.partition.method_of_type import MethodOfType

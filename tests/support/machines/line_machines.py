@@ -18,8 +18,8 @@ from tux.base.errors import TuxError
 from tux.cluster.rendezvous.place import Place
 from tux.io.source.input_files import list_files
 from tux.parallel_load.algorithm.plan import LoadingPlan
-from tux.parallel_load.process.loader_process import EdgesInput, LoadingJob
 from tux.parallel_load.process.loading_again import Losses
+from tux.parallel_load.process.loading_job import EdgesInput, LoadingJob
 from tux.parallel_load.process.loading_together import make_parts_together
 
 TWO = ("user", "item")

@@ -19,24 +19,23 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from tux.arrays.disk_columns import limited_memory
 from tux.base.allocation import free_memory_early
 from tux.base.disk import replacing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
 from tux.base.processes import watch_parent
 from tux.cluster.job.failures import leave_failure
-from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
-from tux.io.bags.rare import RareRule
 from tux.io.bags.shares import BagShare, read_bag_share
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.detect import Format
 from tux.io.samples.shares import SampleShare, UnlabelledShare, read_sample_share, read_whole
-from tux.io.source.input_files import FilePiece, Files
+from tux.io.source.input_files import Files
 from tux.io.source.input_shares import ShareRows, read_share
 from tux.io.source.precision import NumberRange
 from tux.io.source.table_lines import LineCounts
-from tux.io.source.text import NO_ROW, OnBadRow, Tell
+from tux.io.source.text import NO_ROW, Tell
 from tux.io.vertices.shares import TableShare, VertexTableRead
 from tux.parallel_load.algorithm.columns import columns_by_sender
 from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
@@ -44,74 +43,21 @@ from tux.parallel_load.algorithm.folder import join
 from tux.parallel_load.algorithm.kept import ArraySpool, SpooledArrays, ranges_of
 from tux.parallel_load.algorithm.loader import LoadSummary, count_edges, loader
 from tux.parallel_load.algorithm.mailbox import Mailbox
-from tux.parallel_load.algorithm.plan import GroupColumns, InputShare, LoadingPlan
+from tux.parallel_load.algorithm.plan import GroupColumns, InputShare
 from tux.parallel_load.algorithm.rounds import Rounds, tell_all
 from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.parallel_load.process.amount_read import AmountRead, progress_writer
-from tux.parallel_load.process.bag_rounds import BagsAsked, exchange_bags
+from tux.parallel_load.process.bag_rounds import exchange_bags
 from tux.parallel_load.process.group_share import read_group_share
 from tux.parallel_load.process.loader_member import FarMailbox, LoadingMember, explain_error
+from tux.parallel_load.process.loading_job import EdgesInput, LoadingJob
 from tux.parallel_load.process.rare_rounds import leave_out_rare
-from tux.parallel_load.process.sample_rounds import SamplesAsked, exchange_samples
-from tux.parallel_load.process.table_rounds import TableInput, exchange_tables, read_tables
+from tux.parallel_load.process.sample_rounds import exchange_samples
+from tux.parallel_load.process.table_rounds import exchange_tables, read_tables
 
 JOB = "job.json"
 EarlyShare = SampleShare | UnlabelledShare | BagShare
 """A share of rows about which loaders tell each other before they are edges."""
-
-
-class EdgesInput(msgspec.Struct):
-    """The input of one edge type, and the columns to read of it: the `fields` of its edges, by name
-    and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
-    loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
-    the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
-    columns; `rare`: which columns of them are left out.
-    """
-
-    data: str
-    fields: dict[str, str]
-    columns: str | None = None
-    format: str = ""
-    pieces: list[list[FilePiece]] = []
-    whole: list[FilePiece] = []
-    samples: SamplesAsked | None = None
-    bags: BagsAsked | None = None
-    rare: RareRule | None = None
-
-
-class LoadingJob(msgspec.Struct):
-    """The job of all loaders: the plan, and the input of the `edges` of each type, the first of
-    which is "". Each loader uses so many `threads`. Bad rows stop it, or are skipped. `size`: the
-    bytes of the input, if it is text and not packed. `meeting`: of the loaders of several machines;
-    `held_out`: held-out edges will be added to the parts. `types`: of the columns, by name, where
-    each machine has its own rows; pieces are of its own loaders then. `tables`: of vertices, by
-    type; `groups`: of vertices, a pair of ids in each row.
-    """
-
-    plan: LoadingPlan
-    edges: dict[str, EdgesInput]
-    threads: int = 1
-    on_bad_row: OnBadRow = "stop"
-    size: int = 0
-    meeting: Meeting | None = None
-    held_out: bool = False
-    types: dict[str, str] | None = None
-    tables: dict[str, TableInput] = {}
-    groups: EdgesInput | None = None
-
-    @property
-    def fields(self) -> dict[str, dict[str, str]]:
-        """The fields of each edge type, by name and dtype."""
-        return {name: own.fields for name, own in self.edges.items()}
-
-    @property
-    def pieces(self) -> list[list[FilePiece]]:
-        """The pieces that each loader reads, of one input after the other."""
-        read = [
-            own.pieces for own in (*self.edges.values(), *([self.groups] if self.groups else []))
-        ]
-        read += [own.pieces for own in self.tables.values()]
-        return [each for own in read for each in own]
 
 
 class RowsRead(msgspec.Struct):
@@ -200,18 +146,23 @@ def run_loader(graph: Path, number: int, parent: int, read: Read) -> int:
     free_memory_early()
     try:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
-        if job.meeting is None:
-            mailbox = Mailbox(job_folder(graph), job.plan.loaders, number)
-            mailbox.carry(_steps(job, graph, number, read))
-        else:
-            with LoadingMember(job.meeting, job_folder(graph), number) as member:
-                steps = _steps_together(job, graph, number, read, member)
-                FarMailbox(member).carry(steps)
+        with limited_memory(graph, job.limit(graph)):
+            _carry_steps(job, graph, number, read)
         return 0
     except Exception as error:
         failure = as_failure(explain_error(error, number, job_folder(graph)))
     leave_failure(job_folder(graph), number, failure)
     return failure.code
+
+
+def _carry_steps(job: LoadingJob, graph: Path, number: int, read: Read) -> None:
+    """Do all steps of a loader, with the others of its machine or of all."""
+    if job.meeting is None:
+        mailbox = Mailbox(job_folder(graph), job.plan.loaders, number)
+        mailbox.carry(_steps(job, graph, number, read))
+        return
+    with LoadingMember(job.meeting, job_folder(graph), number) as member:
+        FarMailbox(member).carry(_steps_together(job, graph, number, read, member))
 
 
 def _steps(

@@ -35,7 +35,6 @@ from tux.parallel_load.process.amount_read import Progress
 from tux.parallel_load.process.loader_process import (
     JOB,
     LoaderResult,
-    LoadingJob,
     RowsRead,
     check_edges,
     job_folder,
@@ -43,6 +42,7 @@ from tux.parallel_load.process.loader_process import (
     result_path,
     spool_of,
 )
+from tux.parallel_load.process.loading_job import LoadingJob
 from tux.parallel_load.process.local_loaders import LocalLoaders
 
 COMMAND = [sys.executable, "-P", "-m", "tux.parallel_load.process.loader_process"]

@@ -43,13 +43,13 @@ from tux.parallel_load.process.loader_member import met_path
 from tux.parallel_load.process.loader_process import (
     JOB,
     AllLoaderResults,
-    LoadingJob,
     all_results_path,
     job_folder,
     spool_of,
 )
 from tux.parallel_load.process.loading import COMMAND, NAP, LoadedGraph
 from tux.parallel_load.process.loading_again import Losses, empty_folder
+from tux.parallel_load.process.loading_job import LoadingJob
 from tux.parallel_load.process.loading_launcher import LoadingLauncher
 from tux.parallel_load.process.local_loaders import LocalLoaders
 
