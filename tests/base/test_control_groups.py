@@ -38,6 +38,8 @@ def test_the_memory_of_control_groups(tmp_path):
     assert memory_left("0::/job/step\n", tmp_path) == inf
     write(tmp_path / "job", memory__max=1000, memory__current=900, memory__stat=stat)
     assert memory_left("0::/job/step\n", tmp_path) == 150
+    write(tmp_path / "job", memory__high=950)
+    assert memory_left("0::/job/step\n", tmp_path) == 100
     write(tmp_path / "job", memory__current=2000)
     assert memory_left("0::/job/step\n", tmp_path) == 0
 

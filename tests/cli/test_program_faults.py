@@ -212,7 +212,7 @@ def test_more_memory_than_there_is(tux):
     code, err = tux("run mf --rank 100000000000")
     assert (
         code == 2
-        and "(above all user.f, 100,000,000,000 numbers a row), and this machine leaves" in err
+        and "(above all user.f, 100,000,000,000 numbers a row), and this machine, or" in err
         and "take more machines" in err
     )
 

@@ -284,6 +284,18 @@ def test_numbers_that_are_out_of_range_are_not_used(folder, walk, name, value):
     assert kept_files(folder) == whole
 
 
+def test_numbers_that_have_changed_within_their_range_are_not_used(folder):
+    expected = lay_out(folder, keeps=False)
+    lay_out(folder)
+    whole, path = kept_files(folder), folder / "part-0" / "order" / "fields.few.codes.npy"
+    array = np.load(path)
+    array[:] = array[::-1].copy()
+    np.save(path, array)
+    assert kept_files(folder) != whole
+    assert_equal(lay_out(folder), expected)
+    assert kept_files(folder) == whole
+
+
 def test_what_is_no_manifest_is_replaced(folder):
     lay_out(folder)
     whole = kept_files(folder)

@@ -17,6 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,10 @@ class _Disk:
         """Give back the memory of this file, too, where it is too much."""
         with self._lock:
             self._files.add(file)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="tux memory", daemon=True)
-            self._thread.start()
+            if self._thread is None and not self._over.is_set():
+                thread = threading.Thread(target=self._watch, name="tux memory", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def share_of(self, files: Sequence[MappedFile]) -> float:
         """Return the share of files that may stay in memory now, the same of each, beside what the
@@ -89,7 +91,8 @@ class _Disk:
 
     def end(self) -> None:
         """End the thread. The files stay as long as their arrays."""
-        self._over.set()
+        with self._lock:
+            self._over.set()
         if self._thread:
             self._thread.join()
 
@@ -111,6 +114,7 @@ class _Disk:
 
 
 _disk: list[_Disk] = []
+os.register_at_fork(after_in_child=_disk.clear)  # a child has no such thread
 
 
 @contextmanager
@@ -136,18 +140,19 @@ def limited_memory(folder: str | os.PathLike[str] | None, most: int | None) -> I
 @contextmanager
 def rows_to_come(size: int) -> Iterator[None]:
     """Leave so many bytes of memory to rows, which are made meanwhile."""
-    for disk in _disk[-1:]:
+    own = _disk[-1:]
+    for disk in own:
         disk.rows = size
     try:
         yield
     finally:
-        for disk in _disk[-1:]:
+        for disk in own:
             disk.rows = 0
 
 
 def is_for_disk(size: int) -> bool:
     """Return whether an array of edges of so many bytes, if it is made now, lies on disk."""
-    return bool(_disk) and size >= LARGE and not _disk[-1].has_room(size)
+    return size >= LARGE and any(not disk.has_room(size) for disk in _disk[-1:])
 
 
 def memory_left() -> int:
@@ -183,7 +188,7 @@ def _empty_on_disk(shape: tuple[int, ...], kind: np.dtype, size: int) -> np.ndar
             raise disk_error(folder, error) from None
         raise DiskError(
             f"{folder} has no room for {size / 1e6:,.0f} MB of edges, which do not fit in memory",
-            do="free space there, or write to another disk",
+            do="free space there, name another disk by --out or TMPDIR, or give more by --memory",
         ) from None
     _disk[-1].add(mapped)
     return np.ndarray(shape, kind, buffer=mapped)
@@ -203,6 +208,16 @@ def map_column(
     for disk in _disk[-1:]:
         disk.add(mapped)
     return np.ndarray(shape, kind, buffer=mapped, offset=offset)
+
+
+def map_again(array: np.ndarray) -> np.ndarray:
+    """Map the file of a column that numpy has mapped in a way in which its memory can be given back
+    while the process has a limit; else return the column.
+    """
+    if not (_disk and isinstance(array, np.memmap) and isinstance(array.base, mmap)):
+        return array
+    array.base.madvise(MADV_DONTNEED)
+    return map_column(Path(str(array.filename)), array.dtype, array.shape, array.offset)
 
 
 def store_column(array: np.ndarray, dtype: np.typing.DTypeLike | None = None) -> np.ndarray:
@@ -252,7 +267,8 @@ def make_room(array: np.ndarray) -> np.ndarray:
     """Return a column as it is, or, where columns in memory leave too little to the rows that are
     to come, a copy on disk.
     """
-    if array.nbytes < LARGE or file_of(array) or not is_for_disk(LARGE):
+    small = array.nbytes < LARGE or not array.flags.c_contiguous
+    if small or file_of(array) or not is_for_disk(LARGE):
         return array
     return _copy(array, _empty_on_disk(array.shape, array.dtype, array.nbytes))
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 CORE_FILES = "cpu.cfs_quota_us", "cpu.cfs_period_us"
-MEMORY_FILES = (
-    ("memory.max", "memory.current"),
-    (
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-    ),
-)
-"""The files of the limit and of what is used, of the second version and of the first."""
+LIMITS = {
+    "memory.max": ("memory.current", ""),
+    "memory.high": ("memory.current", ""),
+    "memory.limit_in_bytes": ("memory.usage_in_bytes", "total_"),
+}
+"""Files of limits of memory, of both versions; of each the file of what is used, and what stands
+before the names in `memory.stat`.
+"""
 
-PAGES = ("inactive_file", "active_file"), ("total_inactive_file", "total_active_file")
-"""What the system gives back when memory is needed, in `memory.stat`."""
+PAGES = "inactive_file", "active_file"
+"""Pages that the system gives back when memory is needed, in `memory.stat`."""
 
 
 def own_groups() -> str:
@@ -74,12 +74,14 @@ def _quota(group: Path) -> float:
 
 def _count_left(group: Path) -> float:
     """Return the bytes that the files of one control group leave it."""
-    for (limit, used), pages in zip(MEMORY_FILES, PAGES, strict=True):
+    left = float("inf")
+    for limit, (used, before) in LIMITS.items():
         try:
             most, now = (int((group / name).read_text(encoding="ascii")) for name in (limit, used))
             lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
             stat = dict(line.split(" ", 1) for line in lines)
-            return max(most - now + sum(int(stat[name]) for name in pages), 0)
+            pages = sum(int(stat[f"{before}{name}"]) for name in PAGES)
         except (OSError, ValueError, KeyError):  # no such files, or "max"
             continue
-    return float("inf")
+        left = min(left, max(most - now + pages, 0))
+    return left

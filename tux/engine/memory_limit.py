@@ -6,6 +6,7 @@ at once.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,9 @@ TAKEN = 0.9
 """The share of the memory that is left which a run takes by itself."""
 
 MOUNTS = Path("/proc/mounts")
+ESCAPED = re.compile(r"\\([0-7]{3})")
+"""A blank and the like, in names of folders there."""
+
 
 LOCAL = ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "xfs", "zfs")
 """File systems of disks of the machine: a file that is replaced stays for those who have mapped it,
@@ -32,9 +36,12 @@ and is read again as fast as any.
 
 
 class RowBytes(NamedTuple):
-    """The bytes of rows of vertices; `largest`: the field that takes most of them, in words."""
+    """The bytes of rows of vertices, and of a copy of those that the model keeps, which some runs
+    make; `largest`: the field that takes most of them, in words.
+    """
 
     total: int = 0
+    copies: int = 0
     largest: str = ""
 
 
@@ -49,28 +56,27 @@ class MemoryLimit(NamedTuple):
 
     def check(self, rows: RowBytes = NO_ROWS, of: str = "this process", edges: int = 0) -> int:
         """Return the bytes that `of`, a process, needs beside its edges, which take some `edges` of
-        what it has: the rest of that, its `rows`, and what is spare where the limit is given.
-        UsageError if that is more than the limit.
+        what it has: the rest of that and its `rows`; where the limit is given, also what is spare,
+        and copies of the rows. UsageError if that is more than the limit.
         """
-        needed = memory.anonymous() - edges + rows.total + (SPARE if self.given else 0)
+        own, more = memory.anonymous() - edges + rows.total, rows.copies + SPARE
+        needed = own + more if self.given else own
         if needed > self.size:
-            enough = math.ceil(1.1 * needed / 1e8) / 10
-            of_rows = (
-                f", {in_gigabytes(rows.total)} of them for rows of vertices (above all "
-                f"{rows.largest})"
-                if rows.largest
-                else ""
-            )
-            by = "--memory gives" if self.given else "this machine leaves it"
-            many = rows.total > self.size / 2
-            raise UsageError(
-                f"{of} needs {in_gigabytes(needed)} of memory beside its edges{of_rows}, and {by} "
-                f"{in_gigabytes(self.size)}",
-                do=f"give {'' if self.given else '--memory '}{enough:.1f}GB or more"
-                + ("" if self.given else ", if it will be free")
-                + (", or take more machines, each of which holds a part" if many else ""),
-            )
+            raise self._error(of, needed, own + more, rows)
         return needed
+
+    def _error(self, of: str, needed: int, enough: int, rows: RowBytes) -> UsageError:
+        """Make the error about a process that needs more; `enough`: what `--memory` has to give."""
+        what = f"{of} needs {in_bytes(needed)} of memory beside its edges"
+        if rows.largest:
+            what += f", {in_bytes(rows.total)} of them for rows of vertices (above all "
+            what += f"{rows.largest})"
+        by = "--memory gives" if self.given else "this machine, or its control group, leaves it"
+        do = f"give {'' if self.given else '--memory '}{math.ceil(1.1 * enough / 1e8) / 10:.1f}GB"
+        do += " or more" if self.given else " or more, if it will be free"
+        if rows.total > self.size / 2:
+            do += ", or take more machines, each of which holds a part"
+        return UsageError(f"{what}, and {by} {in_bytes(self.size)}", do=do)
 
 
 def limit_of(given: int | None, folder: Path, processes: int = 1) -> MemoryLimit | None:
@@ -87,27 +93,24 @@ def limit_of(given: int | None, folder: Path, processes: int = 1) -> MemoryLimit
 
 
 def count_row_bytes(program: BaseProgram, vertices: Mapping[str, int]) -> RowBytes:
-    """Count the bytes of the rows of so many vertices of each type, with a copy of those that the
-    model keeps.
-    """
-    size, sizes = 0, {}
+    """Count the bytes of the rows of so many vertices of each type."""
+    total, copies, sizes = 0, 0, {}
     for name, vertex in program.vertices.items():
-        size += OF_VERTEX * vertices.get(name, 0)
+        total += OF_VERTEX * vertices.get(name, 0)
         for each, declared in vertex.fields.items():
             field = declared.resolve(program.parameters)
             if not field.is_ragged:
                 numbers = math.prod(field.lengths)
-                words = f"{name}.{each}, {plural(numbers, 'number')} a row"
-                entry = numbers * field.dtype.itemsize * (2 if field.in_model else 1)
-                sizes[words] = entry * vertices.get(name, 0)
-    return RowBytes(
-        size + sum(sizes.values()), max(sizes, key=lambda each: sizes[each], default="")
-    )
+                size = numbers * field.dtype.itemsize * vertices.get(name, 0)
+                sizes[f"{name}.{each}, {plural(numbers, 'number')} a row"] = size
+                copies += size if field.in_model else 0
+    total += sum(sizes.values())
+    return RowBytes(total, copies, max(sizes, key=lambda words: sizes[words], default=""))
 
 
-def in_gigabytes(size: int) -> str:
+def in_bytes(size: int) -> str:
     """Write a number of bytes."""
-    return f"{size / 1e9:,.2f} GB"
+    return f"{size / 1e9:,.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def lies_in_memory(folder: Path) -> bool:
@@ -125,7 +128,7 @@ def _find_system(folder: Path) -> str:
     kinds = {}
     for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
         _, place, kind, *_ = line.split(" ")
-        kinds[Path(place)] = kind
+        kinds[Path(ESCAPED.sub(lambda found: chr(int(found[1], 8)), place))] = kind
     path = folder.resolve()
     nearest = next((each for each in (path, *path.parents) if each in kinds), Path("/"))
     return kinds.get(nearest, "")

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from tux.arrays.byte_codes import Column, code_column
-from tux.arrays.disk_columns import empty_column, store_column
+from tux.arrays.disk_columns import empty_column, map_again, store_column
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
@@ -43,7 +43,8 @@ def edges_of_part(
     """Return the edges of a part as rows: in the order that is `kept`, if there is one."""
 
     def anew() -> LocalEdges:
-        return repeat_edges(program, part.src, part.dst, part.fields)
+        fields = {name: map_again(each) for name, each in part.fields.items()}
+        return repeat_edges(program, map_again(part.src), map_again(part.dst), fields)
 
     if kept is None or kept.found is None:
         return replace(anew(), kept=kept)

@@ -23,7 +23,7 @@ import numpy as np
 from tux.arrays.byte_codes import ByteCodes, Column
 from tux.arrays.disk_columns import file_of, map_column
 from tux.arrays.npy import map_npy, write_npy
-from tux.base.checksums import SUMS
+from tux.base.checksums import SUMS, check_sums, files_below, seal
 from tux.base.disk import PART, new_folder, temporary_path
 from tux.base.errors import DataError, DiskError
 from tux.graph.ends import End, GroupedEnd, TileEnd, count_edges
@@ -108,6 +108,7 @@ class KeptOrder:
                 for name, array in arrays.items():
                     write_npy(folder / f"{name}.npy", array)
                 (folder / MANIFEST).write_bytes(msgspec.json.encode(about))
+                seal(folder, files_below(folder))
         found = self._map_order()
         return found if found and found.order == order else None
 
@@ -121,7 +122,12 @@ class KeptOrder:
             about = msgspec.json.decode(content, type=OrderManifest)
             if (about.version, about.source) != (VERSION, self._source):
                 return None
-            m = int(self._small("bounds", about)[-1])
+            if not check_sums(self.path):
+                return None
+            bounds = self._small("bounds", about)
+            if bounds.dtype != np.int64:
+                return None
+            m = int(bounds[-1])
             found = self._layout(about, m), self._columns(about, m)
             return OrderedEdges(about.order, *found) if path.read_bytes() == content else None
         except (OSError, ValueError, LookupError, TypeError, DataError, msgspec.DecodeError):

@@ -105,7 +105,7 @@ class LocalEdges:
         `narrow`: 16 bits number the rows of the other end.
         """
         name = ("grouped", role)
-        if not self._has(name, n, narrow):
+        if not self._take_kept(name, n, narrow):
             for (kind, *of), layout in self.layouts.items():
                 if (kind, of[0]) == ("cells", role):  # grouped already, and finer
                     bounds = layout.bounds[:: layout.across].copy()
@@ -128,7 +128,7 @@ class LocalEdges:
         `narrow`: 16 bits number the rows of the other end.
         """
         name = ("cells", role, parts)
-        if not self._has(name, n, n_other, narrow):
+        if not self._take_kept(name, n, n_other, narrow):
             self._order_by(self.other(role))
             coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
             keys = self._cell_keys(role, n_other, parts)
@@ -186,7 +186,7 @@ class LocalEdges:
         other_cuts = other_cuts if columns is None else columns
         more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
         strips = self.other(role) if more else role, strip_rows(row_bytes[more])
-        if not self._has(name, over_cuts.tobytes(), other_cuts.tobytes(), strips):
+        if not self._take_kept(name, over_cuts.tobytes(), other_cuts.tobytes(), strips):
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
             grid = TileGrid(role, over_cuts, other_cuts, strips)
             cuts_of = over_cuts, other_cuts
@@ -198,8 +198,9 @@ class LocalEdges:
             self._add(name, layout)
         return self.layouts[name]
 
-    def _has(self, name: tuple[object, ...], *more: object) -> bool:
-        """Return whether the layout `name` is there, which depends on `more` beside its name. The
+    def _take_kept(self, name: tuple[object, ...], *more: object) -> bool:
+        """Take the layout `name`, which depends on `more` beside its name, if it is kept; return
+        whether it is there. The
         first that is asked for is there if the kept order is this one; else the edges lie as in the
         part again.
         """

@@ -67,14 +67,15 @@ def _starts(counts, bounds):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _move(keys, free, column, out, begin):  # type: ignore[no-untyped-def]
-    """Write the entries of `column` to `out`, which has the places from `begin` on, each to the
-    place that is free for its key.
+def _move(keys, free, column, out, first):  # type: ignore[no-untyped-def]
+    """Write the entries of `column` to `out`, each to the place that is free for its key; `free`
+    has those of the keys from `first` on.
     """
     for i in range(len(keys)):
-        at = free[keys[i]]
-        out[at - begin] = column[i]
-        free[keys[i]] = at + 1
+        key = np.int64(keys[i]) - first
+        at = free[key]
+        out[at] = column[i]
+        free[key] = at + 1
 
 
 @cached_njit
@@ -198,6 +199,7 @@ class Sorting:
         self._ranges: KeyRanges | None = None
         if file_of(keys) and len(cuts := cut_keys(self.bounds)) > 2:
             self._ranges = KeyRanges(self._keys, self.bounds, cuts)
+            self._first = self._first[:0]  # ranges have their own
 
     def order(self) -> np.ndarray:
         """Return the number of the entry at each place of the order, (m,)."""
@@ -283,18 +285,18 @@ class KeyRanges:
 
     def _finish(self, column: np.ndarray) -> np.ndarray:
         """Put the entries of each range, which follow each other in the column, into order."""
-        free = self._bounds[:-1].copy()  # ranges have different keys, so threads share it
         words = column.view(WORDS[column.itemsize])
         ranges = zip(self._cuts[:-1], self._cuts[1:], strict=True)
-        spread(lambda keys: self._finish_range(words, free, *keys), ranges)
+        spread(lambda keys: self._finish_range(words, *keys), ranges)
         return column
 
-    def _finish_range(self, column: np.ndarray, free: np.ndarray, first: int, end: int) -> None:
+    def _finish_range(self, column: np.ndarray, first: int, end: int) -> None:
         lo, hi = int(self._bounds[first]), int(self._bounds[end])
         own = column[lo:hi]
         if end - first > 1:
             sorted_ = np.empty_like(own)
-            _move(self._keys[lo:hi], free, freeze(own), sorted_, lo)
+            free = self._bounds[first:end] - lo
+            _move(self._keys[lo:hi], free, freeze(own), sorted_, first)
             own[...] = sorted_
         for each in (column, self._keys):
             if file := file_of(each):

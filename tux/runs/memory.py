@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tux.arrays.disk_columns import limited_memory, make_room, rows_to_come
-from tux.engine.memory_limit import count_row_bytes, in_gigabytes, lies_in_memory, limit_of
+from tux.engine.memory_limit import count_row_bytes, in_bytes, lies_in_memory, limit_of
 from tux.graph.edge_memory import EdgeMemory
 from tux.runs.context import RunContext
 
@@ -44,7 +44,7 @@ def room_for_rows(run: RunContext) -> Iterator[None]:
     needed = run.limit.check(rows, edges=held.bytes - held.on_disk)
     if run.limit.given:
         run.watch.say(
-            f"memory: {in_gigabytes(needed)} of {in_gigabytes(run.limit.size)} for rows and the "
+            f"memory: {in_bytes(needed)} of {in_bytes(run.limit.size)} for rows and the "
             "program; edges that do not fit lie on disk"
         )
     with rows_to_come(rows.total):

@@ -104,7 +104,8 @@ class Job(Rendezvous, dict=True, kw_only=True):
         rows = NO_ROWS
         if most is None and self.limit:
             rows = count_row_bytes(program, {n: len(each) for n, each in graph.vertices.items()})
-            self.limit.check(rows, f"worker {rank}")
+            held = graph.edge_memory()
+            self.limit.check(rows, f"worker {rank}", held.bytes - held.on_disk)
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,

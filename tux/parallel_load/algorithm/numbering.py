@@ -17,6 +17,7 @@ import numpy as np
 from tux.arrays.edges import TOGETHER
 from tux.arrays.ids import Ids
 from tux.arrays.integers import index_dtype
+from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError
 from tux.base.random import draws
 from tux.graph.orders import order_key
@@ -353,10 +354,9 @@ def _exchange_answers(
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for name in plan.types:
         own = owned[name]
-        for message, places in zip(outbox, own.places, strict=True):
+        for message, places in zip(outbox, pop_pieces(own.places), strict=True):
             message += [own.index[places], positions[name][places]]
             message += [counts[places] for counts in own.degrees]
-            places.resize(0, refcheck=False)
     inbox = yield outbox
     feeds = columns_by_sender(inbox)
     for name, local in types.items():
