@@ -185,7 +185,7 @@ def test_entries_of_a_matrix_go_to_the_disk(kind, tmp_path, monkeypatch):
 
 def test_a_limit_that_this_process_has_passed_is_refused_before_data_are_read(tmp_path):
     missing = tmp_path / "none.csv"
-    with pytest.raises(UsageError, match="needs .* MB of memory beside its edges, and") as got:
+    with pytest.raises(UsageError, match="needs .* of memory beside its edges, and") as got:
         run(MF(), missing, options=RunOptions(memory=10_000_000))
     assert got.value.do.startswith("give ") and got.value.do.endswith("GB or more")
 
@@ -231,7 +231,7 @@ def test_without_a_limit_it_is_what_the_machine_leaves(workers, tmp_path, monkey
 
 def test_rows_that_the_machine_has_no_memory_for_are_refused(monkeypatch):
     monkeypatch.setattr("tux.engine.memory_limit.memory.free", lambda: 10**6)
-    with pytest.raises(UsageError, match="or its control group, leaves it .* MB") as got:
+    with pytest.raises(UsageError, match="or its control group, leaves it .*B") as got:
         run(MF(rank=1_000_000), options=RunOptions(epochs=1))
     assert got.value.do.startswith("give --memory ")
 
