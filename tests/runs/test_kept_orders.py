@@ -7,9 +7,9 @@ import pytest
 from support.machines.watchers import RecordingSilent
 
 from tux.arrays.networks import from_arrays
+from tux.base.file_systems import lies_on_local_disk
 from tux.cli.info import info
 from tux.compare.assignments import write_folder
-from tux.engine.memory_limit import lies_on_local_disk
 from tux.options.options import RunOptions
 from tux.program import sources
 from tux.runs.session import run
@@ -36,7 +36,7 @@ def mounts(monkeypatch, tmp_path):
     """Have all folders lie on a disk; return the file that says so."""
     path = tmp_path / "mounts"
     path.write_text("disk / ext4 rw 0 0\n")
-    monkeypatch.setattr("tux.engine.memory_limit.MOUNTS", path)
+    monkeypatch.setattr("tux.base.file_systems.MOUNTS", path)
     return path
 
 

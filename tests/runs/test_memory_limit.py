@@ -30,7 +30,7 @@ def on_disk(monkeypatch, tmp_path_factory):
     mounts = tmp_path_factory.mktemp("mounts") / "mounts"
     mounts.write_text("disk / ext4 rw 0 0\n")
     for name, value in {
-        "tux.engine.memory_limit.MOUNTS": mounts,
+        "tux.base.file_systems.MOUNTS": mounts,
         "tux.arrays.disk_columns.LARGE": 1,
         "tux.arrays.disk_columns.HELD": 0.0,
         "tux.arrays.disk_columns.LOOK": 0.001,
@@ -238,7 +238,7 @@ def test_rows_that_the_machine_has_no_memory_for_are_refused(monkeypatch):
 
 def test_a_folder_in_memory_is_warned_of(tmp_path, monkeypatch):
     mounts = tmp_path / "mounts"
-    monkeypatch.setattr("tux.engine.memory_limit.MOUNTS", mounts)
+    monkeypatch.setattr("tux.base.file_systems.MOUNTS", mounts)
     for kind, warned in ("tmpfs", True), ("ext4", False):
         mounts.write_text(f"disk / ext4 rw 0 0\nnone {tmp_path} {kind} rw 0 0\n")
         watch = RecordingSilent()

@@ -152,7 +152,15 @@ def rows_to_come(size: int) -> Iterator[None]:
 
 def is_for_disk(size: int) -> bool:
     """Return whether an array of edges of so many bytes, if it is made now, lies on disk."""
-    return size >= LARGE and any(not disk.has_room(size) for disk in _disk[-1:])
+    return _disk_for(size) is not None
+
+
+def _disk_for(size: int) -> _Disk | None:
+    """Return the disk on which an array of edges of so many bytes lies; None: in memory. Another
+    thread may end its run, and with it its disk, at any time.
+    """
+    last = _disk[-1:] if size >= LARGE else []
+    return next((disk for disk in last if not disk.has_room(size)), None)
 
 
 def memory_left() -> int:
@@ -173,11 +181,12 @@ def empty_column(shape: int | tuple[int, ...], dtype: np.typing.DTypeLike) -> np
     """
     kind, shape = np.dtype(dtype), (shape,) if isinstance(shape, int) else shape
     size = math.prod(shape) * kind.itemsize
-    return _empty_on_disk(shape, kind, size) if is_for_disk(size) else np.empty(shape, kind)
+    disk = _disk_for(size)
+    return _empty_on(disk, shape, kind) if disk else np.empty(shape, kind)
 
 
-def _empty_on_disk(shape: tuple[int, ...], kind: np.dtype, size: int) -> np.ndarray:
-    folder = _disk[-1].folder
+def _empty_on(disk: _Disk, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    folder, size = disk.folder, math.prod(shape) * kind.itemsize
     allow_many_files()
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -190,7 +199,7 @@ def _empty_on_disk(shape: tuple[int, ...], kind: np.dtype, size: int) -> np.ndar
             f"{folder} has no room for {size / 1e6:,.0f} MB of edges, which do not fit in memory",
             do="free space there, name another disk by --out or TMPDIR, or give more by --memory",
         ) from None
-    _disk[-1].add(mapped)
+    disk.add(mapped)
     return np.ndarray(shape, kind, buffer=mapped)
 
 
@@ -268,9 +277,9 @@ def make_room(array: np.ndarray) -> np.ndarray:
     to come, a copy on disk.
     """
     small = array.nbytes < LARGE or not array.flags.c_contiguous
-    if small or file_of(array) or not is_for_disk(LARGE):
+    if small or file_of(array) or (disk := _disk_for(LARGE)) is None:
         return array
-    return _copy(array, _empty_on_disk(array.shape, array.dtype, array.nbytes))
+    return _copy(array, _empty_on(disk, array.shape, array.dtype))
 
 
 def file_of(array: np.ndarray) -> MappedFile | None:

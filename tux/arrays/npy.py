@@ -173,7 +173,7 @@ def _npy_header(array: np.ndarray) -> bytes:
     return header.getvalue()
 
 
-def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
+def map_npy(path: str | os.PathLike[str]) -> np.memmap:
     """Map the array of numbers in a .npy file, of any shape, into memory, not writable.
 
     Raises `DataError` for any other file, and if the file has another size than its header says.

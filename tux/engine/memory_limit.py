@@ -6,7 +6,6 @@ at once.
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from tux.arrays.disk_columns import SPARE
 from tux.base import memory
 from tux.base.errors import UsageError
+from tux.base.file_systems import lies_in_memory
 from tux.base.text import plural
 from tux.program.base_program import BaseProgram
 
@@ -23,16 +23,6 @@ OF_VERTEX = 32
 
 TAKEN = 0.9
 """The share of the memory that is left which a run takes by itself."""
-
-MOUNTS = Path("/proc/mounts")
-ESCAPED = re.compile(r"\\([0-7]{3})")
-"""A blank and the like, in names of folders there."""
-
-
-LOCAL = ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "xfs", "zfs")
-"""File systems of disks of the machine: a file that is replaced stays for those who have mapped it,
-and is read again as fast as any.
-"""
 
 
 class RowBytes(NamedTuple):
@@ -111,24 +101,3 @@ def count_row_bytes(program: BaseProgram, vertices: Mapping[str, int]) -> RowByt
 def in_bytes(size: int) -> str:
     """Write a number of bytes."""
     return f"{size / 1e9:,.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
-
-
-def lies_in_memory(folder: Path) -> bool:
-    """Return whether a folder lies in memory (tmpfs)."""
-    return _find_system(folder) in ("tmpfs", "ramfs")
-
-
-def lies_on_local_disk(folder: Path) -> bool:
-    """Return whether a folder is known to lie on a disk of this machine."""
-    return MOUNTS.exists() and _find_system(folder) in LOCAL
-
-
-def _find_system(folder: Path) -> str:
-    """Find the kind of the file system of a folder."""
-    kinds = {}
-    for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-        _, place, kind, *_ = line.split(" ")
-        kinds[Path(ESCAPED.sub(lambda found: chr(int(found[1], 8)), place))] = kind
-    path = folder.resolve()
-    nearest = next((each for each in (path, *path.parents) if each in kinds), Path("/"))
-    return kinds.get(nearest, "")

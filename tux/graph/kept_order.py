@@ -171,13 +171,13 @@ class KeptOrder:
         if len(array) != m:
             raise ValueError(name)
         path = self.path / f"{name}.npy"
-        return map_column(path, array.dtype, array.shape, array.offset)  # type: ignore[attr-defined]
+        return map_column(path, array.dtype, array.shape, array.offset)
 
     def _small(self, name: str, about: OrderManifest) -> np.ndarray:
         """Read an array that lies in memory."""
         return np.array(self._map_array(name, about))
 
-    def _map_array(self, name: str, about: OrderManifest) -> np.ndarray:
+    def _map_array(self, name: str, about: OrderManifest) -> np.memmap:
         """Map an array. ValueError or DataError if its file has not what the manifest says."""
         array, stored = map_npy(self.path / f"{name}.npy"), about.arrays[name]
         if (array.dtype.str, [*array.shape]) != (stored.dtype, stored.shape):

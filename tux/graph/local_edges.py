@@ -199,10 +199,9 @@ class LocalEdges:
         return self.layouts[name]
 
     def _take_kept(self, name: tuple[object, ...], *more: object) -> bool:
-        """Take the layout `name`, which depends on `more` beside its name, if it is kept; return
-        whether it is there. The
-        first that is asked for is there if the kept order is this one; else the edges lie as in the
-        part again.
+        """Take the layout `name`, which depends on `more` beside its name, if its order is kept;
+        return whether it is there. If the first that is asked for has another order, the edges lie
+        as in the part again.
         """
         if self.kept is None or self.layouts or self.fixed:
             return name in self.layouts

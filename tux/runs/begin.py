@@ -12,11 +12,11 @@ from typing import Any
 
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
+from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
 from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
-from tux.engine.memory_limit import lies_on_local_disk
 from tux.engine.worker import Worker
 from tux.graph.links import held_share, split_links
 from tux.graph.local import LocalGraph

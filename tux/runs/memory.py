@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tux.arrays.disk_columns import limited_memory, make_room, rows_to_come
-from tux.engine.memory_limit import count_row_bytes, in_bytes, lies_in_memory, limit_of
+from tux.base.file_systems import lies_in_memory
+from tux.engine.memory_limit import count_row_bytes, in_bytes, limit_of
 from tux.graph.edge_memory import EdgeMemory
 from tux.runs.context import RunContext
 
