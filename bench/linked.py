@@ -36,7 +36,8 @@ class Link:
 
     def __enter__(self) -> Self:
         self.cable.__enter__()
-        rate = ["rate", f"{self.mbit}mbit", "burst", "128kb", "latency", "400ms"]
+        burst = max(128, self.mbit // 8)  # a millisecond of the rate
+        rate = ["rate", f"{self.mbit}mbit", "burst", f"{burst}kb", "latency", "400ms"]
         try:
             for space, end in zip(self.cable.spaces, self.cable.ends, strict=True):
                 command = ["tc", "-n", space, "qdisc", "add", "dev", end, "root", "tbf", *rate]
@@ -50,10 +51,17 @@ class Link:
         self.cable.__exit__()
 
     def records(
-        self, command: Sequence[object], flags: Mapping[str, object], workers: int, out: Path
+        self,
+        command: Sequence[object],
+        flags: Mapping[str, object],
+        workers: int,
+        out: Path,
+        *,
+        cores: Sequence[int] = (),
     ) -> list[dict[str, Any]]:
-        """Return the records of a run with so many workers on each machine, in the folder `out`.
-        RuntimeError, with its output, if it fails.
+        """Return the records of a run with so many workers on each machine, in the folder `out`;
+        `cores`: the core of each machine, if each has one of its own. RuntimeError, with its
+        output, if it fails.
         """
         named = [each for pair in flags.items() for each in pair]
         several = ["--workers", workers, "--threads", 1, "--nnodes", 2, "--rdzv", MEETING]
@@ -63,7 +71,8 @@ class Link:
             for rank, file in enumerate(said):
                 more = ["--insecure", "--node-rank", rank, *(["--out", out] if not rank else [])]
                 words = [sys.executable, "-m", "tux", "run", *command, *named, *several, *more]
-                wrapped = [*self.cable.wrap(rank), *map(str, words)]
+                own = ["taskset", "-c", str(cores[rank])] if cores else []
+                wrapped = [*self.cable.wrap(rank), *own, *map(str, words)]
                 running.append(subprocess.Popen(wrapped, stdout=file, stderr=file))
                 stack.callback(_end, running[-1])
             codes = [each.wait(LIMIT) for each in running]

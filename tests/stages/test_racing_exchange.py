@@ -20,7 +20,8 @@ from tux import (
     total,
 )
 from tux.arrays.edges import EdgeData
-from tux.options.options import RunOptions, may_race
+from tux.options.options import RunOptions
+from tux.program.program import may_race
 from tux.stages.analysis.schedules import serial_reasons
 
 PAIRS = np.random.default_rng(5).integers(0, 50, (2, 4000))

@@ -120,7 +120,7 @@ def _check_file(program: Program, options: RunOptions) -> None:
     """Raise UsageError for a program without a file that several workers are to run: other
     processes import it.
     """
-    if (options.workers or 1) > 1 and sources.source_of(program).path == os.devnull:
+    if options.workers not in (None, 1) and sources.source_of(program).path == os.devnull:
         name = type(program).__name__
         raise UsageError(
             f"{name} is defined in a notebook or a shell, and {options.workers} workers import it",

@@ -82,11 +82,12 @@ def _train(source: Source, argv: list[str]) -> int:
     args = run_flags(source, argv[0]).parse(argv[1:])
     program = _make_program(source.program, parameters(args, source.program, show.warn))
     if args.explain:
-        from tux.cli.explain import print_outline
-        from tux.options.options import RunOptions
-
-        RunOptions(racing=args.racing).plan_for(program)
-        return print_outline(program, racing=args.racing)
+        return _explain(program, args)
+    if args.machines or args.link:
+        raise UsageError(
+            "--machines and --link say for what an epoch is predicted",
+            do="add --explain; a run on several machines has --nnodes",
+        )
     if args.on:
         return _elsewhere(program, args, argv)
     from tux.base.crash import advise_on_crash
@@ -113,6 +114,22 @@ def _train(source: Source, argv: list[str]) -> int:
         result = run(program, args.data, args.test, options, watch)
     _tell(result, args.out, args)
     return 0
+
+
+def _explain(program: Program, args: Any) -> int:
+    """Print the outline of the program; or what an epoch would cost on several machines."""
+    from tux.cli.explain import print_outline
+    from tux.options.options import RunOptions
+
+    RunOptions(racing=args.racing).plan_for(program)
+    if not args.machines:
+        return print_outline(program, racing=args.racing)
+    if args.data is None:
+        raise UsageError("--machines without data", do="name DATA: some epochs are rehearsed")
+    from tux.cli.prediction import print_prediction
+
+    options = _options(args, program, None, [])
+    return print_prediction(program, args.data, options, args.machines, args.link or (10.0, 50.0))
 
 
 def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
@@ -229,14 +246,14 @@ def _resume(argv: list[str]) -> int:
     return 0
 
 
-def _free_memory_early(workers: int | None, place: Place | None) -> None:
+def _free_memory_early(workers: int | str | None, place: Place | None) -> None:
     """Give memory back to the system as soon as it is free, where this process leads workers, which
     need it. A process that computes itself is faster if it keeps it: it gives back that of pieces
     of columns alone.
     """
     from tux.base.allocation import free_memory_early, share_memory_with_arrow
 
-    if place or (workers or 1) > 1:
+    if place or workers not in (None, 1):
         free_memory_early()
     else:
         share_memory_with_arrow()

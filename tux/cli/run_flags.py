@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tux.base.text import flag_of, plural_noun
-from tux.cli.flags import INPUT, Flags, add_parameters, number, vertex_tables
+from tux.cli.flags import INPUT, FlagKind, Flags, add_parameters, number, vertex_tables
+from tux.cli.prediction import read_link, read_machines
 from tux.options.options import OPTIONS, Reading
 from tux.options.reading import columns_of_table, forms_of, reads
 from tux.options.rules import SWITCH, options_by_name
@@ -53,6 +54,12 @@ def run_flags(source: Source, app: str) -> Flags:
     flags.switch("--verify", verify, section="other")
     explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
     flags.switch("--explain", explain, section="other")
+    machines = "with --explain: tell what an epoch costs on so many machines like this one"
+    kind: FlagKind = {"type": read_machines, "metavar": "N,.."}
+    flags.add("--machines", machines, kind, section="other")
+    link = "their network in Gbit/s, and microseconds of delay [default 10,50]"
+    kind = {"type": read_link, "metavar": "GBIT[,US]"}
+    flags.add("--link", link, kind, section="other")
     json_flags(flags)
     several_machines(flags, "machines, each with --workers processes; the same command on each")
     flags.add(

@@ -6,6 +6,7 @@
     recovery    when workers are started again, and from where
     checkpoint  states of all workers on their way to one checkpoint
     simulated   all workers in one process, deliveries drawn from a seed
+    rehearsal   all workers in one process, each with a machine and a time of its own
 
 Reads from: `engine`. Used by: `parallel_load`, `runs`, `backends`.
 """

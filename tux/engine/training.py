@@ -4,7 +4,6 @@ training time.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Any, TypeVar
@@ -146,7 +145,7 @@ class Training:
             None if worker.is_asynchronous else worker.slack,
         )
         while worker.epoch < most or not most:
-            start = time.perf_counter()
+            start = self.worker.transport.now()
             stretch, record = yield from self._run_stretch(judging)
             number = record["epoch"]
             yield record
@@ -162,7 +161,7 @@ class Training:
             if self.asked() is not None and number < most:
                 self.ended_early = True
                 break
-            self._keep_last(time.perf_counter() - start)
+            self._keep_last(self.worker.transport.now() - start)
 
     def _note_best(self, record: dict[str, Any]) -> None:
         """Note whether an epoch is the best so far by the monitored metric, if it has that."""
@@ -327,14 +326,14 @@ class Training:
         self._tell()
         self._tell = lambda: None
         if self._last_model:
-            left = self._last_seconds - (time.perf_counter() - self._timing)
+            left = self._last_seconds - (self.worker.transport.now() - self._timing)
             return asked + max(left, 0.0) > SOON
         return asked > SOON and self.marks is not None and self.marks.keeps
 
     def _run_timed(self, running: Iterator[Ended]) -> Iterator[Ended]:
-        start = self._timing = time.perf_counter()
+        start = self._timing = self.worker.transport.now()
         yield from running
-        self.seconds += time.perf_counter() - start
+        self.seconds += self.worker.transport.now() - start
         self._timing = None
 
     def _run_stretch(
@@ -396,5 +395,5 @@ class Training:
     @property
     def trained(self) -> float:
         """Seconds of training so far, with those of the steps that run."""
-        running = 0.0 if self._timing is None else time.perf_counter() - self._timing
+        running = 0.0 if self._timing is None else self.worker.transport.now() - self._timing
         return self.seconds + running

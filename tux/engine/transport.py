@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from tux.messages.message import Message
@@ -9,8 +10,9 @@ from tux.messages.message import Message
 
 class Transport:
     """A transport that reaches nobody, as of a worker that is alone. A worker of a job gets one
-    that has sockets and overrides these four (`tux.cluster.job.worker_process`). Workers in one
-    process share one that only sends (`tux.cluster.simulated`), as it hands messages to them.
+    that has sockets and overrides the first four (`tux.cluster.job.worker_process`). Workers in one
+    process share one that only sends (`tux.cluster.simulated`), as it hands messages to them. In a
+    rehearsal each has a time of its own (`tux.cluster.rehearsal`).
     """
 
     def send(self, message: Message) -> None:
@@ -27,6 +29,10 @@ class Transport:
 
     def computes(self) -> None:
         """Hear that the worker begins to compute, and will not ask for messages for a while."""
+
+    def now(self) -> float:
+        """Return the time in seconds, from which training is timed."""
+        return time.perf_counter()
 
 
 NOBODY = Transport()

@@ -6,7 +6,6 @@ Its clocks are run by `tux.engine.clock_loop`. The worker knows stages only as s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -65,9 +64,10 @@ class Worker(Partition):
 
     def take_next(self) -> None:
         """Wait for the next message and take it. The server's work meanwhile is not waiting."""
-        start, served = time.perf_counter(), self.server.seconds
+        now, served = self.transport.now, self.server.seconds
+        start = now()
         self.take(self.transport.receive())
-        end = time.perf_counter()
+        end = now()
         self.seconds["wait"] += max(end - start - (self.server.seconds - served), 0.0)
         self.spans.note("wait", start, end)
 

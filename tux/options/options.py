@@ -4,7 +4,7 @@ does it, and what is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
 from tux.options.reading import data_option, reads
 from tux.options.rules import (
+    AUTO,
     BYTES,
     FILE,
     FOLDER,
@@ -31,15 +32,15 @@ from tux.options.rules import (
     integer_rule,
     is_list_of_texts,
     object_rule,
+    open_rule,
     option,
     options_by_name,
     text_rule,
 )
 from tux.program.input import Bags, Points, Samples
 from tux.program.product import product_of
-from tux.program.program import STAGED, Program, evaluates, stages_of
+from tux.program.program import Program, evaluates, may_race
 from tux.program.report import REPEATS
-from tux.program.stage import Cluster, Stage
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -92,7 +93,8 @@ class RunOptions(Reading):
     number, in any vertex function, end the run; without `jit`, vertex functions run as plain
     Python. With `profile`, the work of each stage is measured (`tux.engine.profile`).
 
-    `workers` on this machine, None: 1, or as many as a partitioned folder has parts. Each computes
+    `workers` on this machine, None: 1, or as many as a partitioned folder has parts. "auto" leaves
+    them, and the `slack`, to trials: the run's first epochs with several settings. Each computes
     with `threads`, None: the machine's cores divided by its workers; results do not depend on them.
     With `racing`, stages that the program lets race run on all threads in no order, and their
     results differ from run to run. `partitioner`, None: bicut, cuts the edges into one process
@@ -160,9 +162,10 @@ class RunOptions(Reading):
         "give the records of epochs, parameters and results to MLflow, where its own settings say, "
         "or to TensorBoard, in DIR/tensorboard",
     )
-    workers: int | None = worker_option(
-        integer_rule(1),
-        "worker processes on this machine [default 1, or the parts of DATA]",
+    workers: int | str | None = worker_option(
+        open_rule(integer_rule(1)),
+        "worker processes on this machine; auto: as trials of the first epochs choose [default 1, "
+        "or the parts of DATA]",
         resumed="worker processes [default: as begun]",
     )
     threads: int | None = worker_option(
@@ -187,9 +190,9 @@ class RunOptions(Reading):
         default=False,
     )
     slack: int | str = worker_option(
-        endless_rule(0, MOST_SLACK),
+        open_rule(endless_rule(0, MOST_SLACK)),
         "mini-batches that workers may be apart; 0: in step; inf: they do not wait for each other, "
-        "so values may be of any age [default 0]",
+        "so values may be of any age; auto: as trials choose [default 0]",
         of_job=True,
         default=0,
     )
@@ -281,6 +284,11 @@ class RunOptions(Reading):
         if self.partitioner is not None:
             check_partitioner(self.partitioner)
 
+    @property
+    def leaves_open(self) -> list[str]:
+        """The names of options that trials are to choose."""
+        return [name for name in ("workers", "slack") if getattr(self, name) == AUTO]
+
     def plan_for(self, program: Program) -> RunPlan:
         """Make the plan of a run, with all that is decided before data are read. UsageError for
         options of which the program has no use.
@@ -308,17 +316,14 @@ class RunOptions(Reading):
                     do="leave it out",
                 )
         check_named_type(program, self.partitioner or "")
+        if self.leaves_open:
+            raise UsageError(
+                f"--{self.leaves_open[0]} auto is chosen by trials on one machine",
+                do="name a number; tux run APP DATA --explain tells what more machines would do",
+            )
+        assert not isinstance(self.workers, str)
         epochs = program.epochs if self.epochs is None else self.epochs
         return RunPlan(epochs, self.workers or 1, self.partitioner or "bicut", self)
-
-
-def may_race(program: Program) -> bool:
-    """Return whether the program says of a stage that threads may run it in no order."""
-
-    def any_of(stages: Iterable[Stage]) -> bool:
-        return any(stage.racing or any_of(stage.inside) for stage in stages)
-
-    return any(any_of(stages_of(program, method, Cluster(has_test=True))) for method in STAGED)
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,21 @@ def endless_rule(low: int, high: int) -> OptionRule:
     return OptionRule(f"{numbers.form}, or inf", read, {"type": parse, "metavar": "N"})
 
 
+AUTO = "auto"
+"""The value of an option that is chosen by trials (`tux.runs.tuning`)."""
+
+
+def open_rule(rule: OptionRule) -> OptionRule:
+    """Allow "auto" beside the values of another rule: the run chooses."""
+    parse = rule.argument["type"]
+    argument = {**rule.argument, "type": lambda text: AUTO if text == AUTO else parse(text)}
+    return OptionRule(
+        f"{rule.form}, or auto",
+        lambda value: AUTO if isinstance(value, str) and value == AUTO else rule.read(value),
+        argument,
+    )
+
+
 def choice_rule(*values: str) -> OptionRule:
     """Allow some words."""
     return OptionRule(

@@ -8,6 +8,7 @@ changed by a run.
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterable
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -220,6 +221,15 @@ def evaluates(program: Program | type[Program]) -> bool:
         isinstance(field, Computed) and field.gather is not None and bool(field.gather.truth)
         for field in kind.context.fields.values()
     )
+
+
+def may_race(program: Program) -> bool:
+    """Return whether the program says of a stage that threads may run it in no order."""
+
+    def any_of(stages: Iterable[Stage]) -> bool:
+        return any(stage.racing or any_of(stage.inside) for stage in stages)
+
+    return any(any_of(stages_of(program, method, Cluster(has_test=True))) for method in STAGED)
 
 
 def uses_held_out(program: type[Program]) -> bool:

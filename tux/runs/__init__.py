@@ -12,6 +12,8 @@
     on_demand   the stages of a session, whose steps `kept_steps` keeps
     workers_here  workers in this process, for `verify` and `on_demand`
     advice      how many workers would be best
+    prediction  what an epoch would cost on other machines, by a rehearsal
+    tuning      workers and slack that are left open, by trials
 
 Reads from: `inputs`, `stages`, `cluster`, `predict`, `monitor`. Used by: `api`, `cli`.
 """

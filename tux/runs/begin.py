@@ -29,14 +29,14 @@ from tux.inputs.loaded_graph import count_sides, take_held_out
 from tux.inputs.sizes import describe_edges
 from tux.inputs.vertices import fit_parameters
 from tux.io.vertices import labels as vertex_labels
-from tux.options.options import File, RunOptions, RunPlan, may_race
+from tux.options.options import File, RunOptions, RunPlan
 from tux.options.watcher import Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
 from tux.partition.method_of_type import MethodOfType, is_open
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
 from tux.program.base_program import first_edge
-from tux.program.program import Program, score_of, uses_held_out
+from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
@@ -160,7 +160,9 @@ def fit_plan_to_folder(plan: RunPlan, folder: Path | None) -> RunPlan:
             f"{folder} is cut already, by {manifest.partitioner or 'unknown'}",
             do="leave out --partitioner",
         )
-    workers = check_workers(manifest.parts, plan.options.workers, plan.machines, folder)
+    asked = plan.options.workers
+    assert not isinstance(asked, str)
+    workers = check_workers(manifest.parts, asked, plan.machines, folder)
     return replace(plan, workers=workers, partitioner=manifest.partitioner)
 
 

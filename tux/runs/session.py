@@ -62,6 +62,7 @@ from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
 from tux.runs.train import train_and_finish
 from tux.runs.trainer import TrainingHere
+from tux.runs.tuning import settle
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -111,7 +112,14 @@ def run(
     monitored metric, else that of the last. Raises UsageError, ProgramError, DataError, DiskError,
     PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
-    return _run(program, data, test, options or RunOptions(), Phases(watch or NullWatcher()))
+    options, watch = options or RunOptions(), watch or NullWatcher()
+    data, test = wrap_data(program, data), wrap_data(program, test)
+
+    def try_out(tried: RunOptions) -> Result:
+        return _run(program, data, test, tried, Phases(NullWatcher()))
+
+    options = settle(options, program, data, try_out, watch)
+    return _run(program, data, test, options, Phases(watch))
 
 
 def resume(
@@ -139,8 +147,9 @@ def resume(
         watch.phase("look for the newest checkpoint")
         before = find_stopped_run(folder, others, place=place, app=app, warn=watch.warn)
         options = replace(before.options, keeps_interrupted=keeps_interrupted)
-        begun = before, claimed
-        return _run(before.program, before.data, before.test, options, Phases(watch), begun)
+        begun, program = (before, claimed), before.program
+        data, test = wrap_data(program, before.data), wrap_data(program, before.test)
+        return _run(program, data, test, options, Phases(watch), begun)
 
 
 def _run(
@@ -152,7 +161,6 @@ def _run(
     begun: tuple[StoppedRun, RunFolder] | None = None,
 ) -> Result:
     """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
-    data, test = wrap_data(program, data), wrap_data(program, test)
     processes = _has_processes(data, options)
     _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:

@@ -61,30 +61,23 @@ def prepare(
     on all machines. Machine 0 sends its `states`. `recovery` tells where to go on when workers are
     lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
     """
-    machines, machine = (place.machines, place.rank) if place else (1, 0)
-    alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
+    machine = place.rank if place else 0
     ranks = range(machine * workers, (machine + 1) * workers)
     folder, parts_folder = folders or job_folder.make(room)
     try:
-        partitioned = graph(workers * machines)
-        partitioned.write(parts_folder, ranks)
-        job = Job(
-            graph=str(parts_folder),
-            cut=str(partitioned.cut or ""),
-            app=app,
-            parameters=parameters,
-            traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
-            workers=workers * machines,
+        job, sizes_of_types = write_job(
+            app,
+            parameters,
+            graph,
+            (folder, parts_folder),
+            workers=workers,
+            place=place,
+            sizes=sizes,
+            states=states,
             threads=threads,
             lists="sent" if machine else "spooled" if room else "",
-            workers_here=workers,
-            **_state_fields(states),
-            **_meeting(place, folder),
             **options,
         )
-        sizes_of_types = {name: len(ids) for name, ids in partitioned.bare.ids.items()}
-        del partitioned
-        job.write(folder)
         _compile(job, ranks[0], phase)
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
@@ -94,6 +87,46 @@ def prepare(
     except BaseException:
         job_folder.remove(folder)
         raise
+
+
+def write_job(
+    app: str,
+    parameters: dict[str, Any],
+    graph: Callable[[int], PartitionedGraph],
+    folders: tuple[Path, Path],
+    *,
+    workers: int,
+    place: Place | None = None,
+    sizes: Mapping[str, str] = NO_SIZES,
+    states: StatePlan = NONE,
+    threads: int = 1,
+    lists: str = "",
+    **options: Any,
+) -> tuple[Job, dict[str, int]]:
+    """Write the parts of this machine's workers, and the job, into its two folders. Return the job,
+    and the number of vertices of each type. The arguments are those of `prepare`.
+    """
+    folder, parts_folder = folders
+    machines, machine = (place.machines, place.rank) if place else (1, 0)
+    alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
+    partitioned = graph(workers * machines)
+    partitioned.write(parts_folder, range(machine * workers, (machine + 1) * workers))
+    job = Job(
+        graph=str(parts_folder),
+        cut=str(partitioned.cut or ""),
+        app=app,
+        parameters=parameters,
+        traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
+        workers=workers * machines,
+        threads=threads,
+        lists=lists,
+        workers_here=workers,
+        **_state_fields(states),
+        **_meeting(place, folder),
+        **options,
+    )
+    job.write(folder)
+    return job, {name: len(ids) for name, ids in partitioned.bare.ids.items()}
 
 
 def _state_fields(states: StatePlan) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""``tux run APP DATA --explain --machines``: the costs of an epoch on several machines."""
+
+import argparse
+
+import pytest
+
+from tux.cli.main import main
+from tux.cli.prediction import read_link, read_machines
+
+
+def test_an_epoch_is_predicted(tmp_path, capsys):
+    path = tmp_path / "ratings.csv"
+    path.write_text("".join(f"{n % 40},{n % 31},{n % 5}\n" for n in range(2000)))
+    words = ["run", "mf", str(path), "--rank", "2", "--threads", "1", "--explain"]
+    assert main([*words, "--machines", "2,1", "--link", "1,100"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("...")]
+    assert lines[0].startswith("an epoch on machines like this one (1 thread each), joined by ")
+    assert "1 Gbit/s with 100 us" in lines[0]
+    assert lines[1].split()[:2] == ["machines", "seconds"]
+    assert [line.split()[0] for line in lines[2:4]] == ["1", "2"]
+    assert lines[4].startswith("advice: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("run mf --explain --machines 2", "--machines without data"),
+        ("run mf x.csv --machines 2", "--machines and --link say for what"),
+        ("run mf x.csv --explain --machines two", "numbers from 1 to 64"),
+        ("run mf x.csv --explain --machines 1 --link 0", "Gbit/s are needed"),
+        (
+            "run mf x.csv --workers auto --nnodes 2 --node-rank 0 --rdzv 127.0.0.1:7999 --insecure",
+            "auto is chosen by",
+        ),
+    ],
+)
+def test_mistakes(words, what, capsys):
+    assert main(words.split()) == 2
+    assert what in capsys.readouterr().err
+
+
+def test_numbers_of_machines_and_links_are_read():
+    assert read_machines("4,1,4") == [1, 4]
+    assert read_link("10") == (10.0, 50.0) and read_link("2.5,0") == (2.5, 0.0)
+    for read, text in ((read_machines, "65"), (read_link, "1,x"), (read_link, "nan")):
+        with pytest.raises(argparse.ArgumentTypeError):
+            read(text)

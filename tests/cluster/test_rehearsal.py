@@ -1,0 +1,152 @@
+"""A job rehearsed in virtual time: it computes as a run does, and times follow from the link."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tux.base.errors import TuxError
+from tux.cluster.job import job_folder
+from tux.cluster.job.prepare import write_job
+from tux.cluster.rehearsal.network import Network, NetworkLink
+from tux.cluster.rehearsal.rehearse import rehearse
+from tux.cluster.rehearsal.virtual_time import VirtualThread, VirtualTime
+from tux.cluster.rehearsal.wire_speed import measure_wire_speed
+from tux.engine.records import metrics
+from tux.engine.worker import Worker
+from tux.graph.partitioned import partition_inputs
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
+from tux.program.sources import find
+from tux.runs.begin import load_for
+from tux.runs.session import run
+
+FAST = NetworkLink(1e12, 0.0)
+EPOCHS = 3
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Return a file of ratings."""
+    path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    generator = np.random.default_rng(0)
+    pairs = np.unique(generator.integers((60, 25), size=(2000, 2)), axis=0)
+    stars = generator.integers(1, 6, len(pairs))
+    np.savetxt(path, np.c_[pairs, stars], "%d", ",", header="user,item,rating", comments="")
+    return str(path)
+
+
+def rehearse_mf(data, link=FAST, *, workers=3, slack=0, **parameters):
+    """Rehearse matrix factorization."""
+    program = find("mf").program(rank=4, **parameters)
+    options = RunOptions(workers=workers, slack=slack, epochs=EPOCHS, threads=1)
+    inputs, program = load_for(program, data, None, options, NullWatcher())
+    plan, folders = options.plan_for(program), job_folder.make(None)
+    try:
+        cut = partial(_cut, program, inputs, plan.partitioner)
+        given = {"workers": workers, "threads": 1, "keep_best": False, **plan.job_options()}
+        job, _ = write_job("mf", program.parameters, cut, folders, **given)
+        return rehearse(job, link, cores=1, epochs=EPOCHS)
+    finally:
+        job_folder.remove(folders[0])
+
+
+def _cut(program, inputs, partitioner, workers):
+    return partition_inputs(program, inputs, partitioner, workers, 0)
+
+
+def test_a_link_carries_one_message_after_the_other():
+    network = Network(NetworkLink(100.0, 1.0), 3)
+    assert network.carry(0.0, 0, 1, 100) == 2.0  # a second on the way, a second for its bytes
+    assert network.carry(0.0, 0, 2, 100) == 3.0  # behind it at the sender
+    assert network.carry(0.5, 2, 1, 100) == 3.0  # behind it at the receiver
+    assert network.carry(9.0, 1, 0, 50) == 10.5
+    assert NetworkLink(1.0, 0.0, 0.5, 0.01).work(100) == 1.5
+
+
+def test_threads_take_turns_in_the_order_of_their_times():
+    times, seen = VirtualTime(), []
+
+    def work(name, thread, seconds):
+        for number in range(2):
+            thread().pause()
+            thread().at += seconds
+            thread().yield_turn()
+            seen.append((name, number))
+            thread().go_on()
+
+    threads = {}
+    for name, seconds in (("slow", 10.0), ("fast", 1.0)):
+        threads[name] = VirtualThread(
+            times, partial(work, name, partial(threads.get, name), seconds)
+        )
+        threads[name].begin()
+    times.run()
+    assert seen == [("fast", 0), ("fast", 1), ("slow", 0), ("slow", 1)]
+    assert threads["fast"].is_over and threads["slow"].at > 20 > threads["fast"].at > 2
+
+
+@pytest.mark.parametrize(("workers", "slack"), [(1, 0), (3, 0)])
+def test_a_rehearsal_computes_what_a_run_computes(data, workers, slack):
+    found = rehearse_mf(data, workers=workers, slack=slack).records
+    program = find("mf").program(rank=4)
+    options = RunOptions(workers=workers, slack=slack, epochs=EPOCHS, threads=1, eval_every=9)
+    made = run(program, data, None, options).records
+    for ours, theirs in zip(found, made, strict=True):
+        assert metrics(ours) == metrics(theirs)
+        assert ours["bytes_sent"] == theirs["bytes_sent"] if workers > 1 else True
+
+
+def test_times_follow_from_the_link(data):
+    base = rehearse_mf(data)
+    far = rehearse_mf(data, NetworkLink(1e12, 1.0))
+    clocks = [each["clock"] for each in far.records]
+    seconds = far.records[-1]["seconds"] - far.records[0]["seconds"]
+    # each clock waits for a round trip, that of the context goes by the special worker
+    assert seconds >= 2.0 * (clocks[-1] - clocks[0])
+    assert far.records[-1]["wait_s"] > 100 * base.records[-1]["wait_s"]
+    narrow = rehearse_mf(data, NetworkLink(1000.0, 0.0)).records
+    sent = sum(each["bytes_sent"] for each in narrow[1:])
+    assert narrow[-1]["seconds"] - narrow[0]["seconds"] >= sent / 3 / 1000.0
+    assert base.sent > sum(each["bytes_sent"] for each in base.records)  # with headers
+
+
+def test_slack_hides_a_delay(data):
+    far = NetworkLink(1e12, 1.0)
+    still, ahead = (rehearse_mf(data, far, slack=slack).records for slack in (0, 4))
+
+    def clock_seconds(records):
+        clocks = records[-1]["clock"] - records[0]["clock"]
+        return (records[-1]["seconds"] - records[0]["seconds"]) / clocks
+
+    assert clock_seconds(ahead) < 0.7 * clock_seconds(still)
+    assert ahead[-1]["max_staleness"] > 0
+
+
+def test_a_slow_message_holds_up_a_machine_of_one_core(data):
+    busy = rehearse_mf(data, NetworkLink(1e12, 0.0, per_message=1.0)).records
+    free = rehearse_mf(data).records
+    assert busy[-1]["seconds"] > free[-1]["seconds"] + 10
+
+
+def test_a_fault_of_a_worker_ends_a_rehearsal(data, monkeypatch):
+    def fail(worker, steps, epochs):
+        raise RuntimeError("a fault of the worker")
+
+    monkeypatch.setattr(Worker, "execute_epochs", fail)
+    with pytest.raises(RuntimeError, match="a fault of the worker"):
+        rehearse_mf(data)
+
+
+def test_a_worker_that_waits_in_vain_is_named(data, monkeypatch):
+    def wait(worker, steps, epochs):
+        yield None
+
+    monkeypatch.setattr(Worker, "execute_epochs", wait)
+    with pytest.raises(TuxError, match=r"workers \[0, 1, 2\] wait in a rehearsal"):
+        rehearse_mf(data)
+
+
+def test_what_a_message_costs_is_measured():
+    plain, encrypted = (measure_wire_speed(encrypted=each) for each in (False, True))
+    assert 0 < plain.per_message < 1e-2 and 0 <= plain.per_byte < encrypted.per_byte < 1e-6

@@ -1,0 +1,123 @@
+"""Turns in virtual time: threads that compute one at a time, and events, in the order of their
+times.
+
+Only one of all threads runs at any moment. It has the whole machine, so the seconds that it takes
+are those of a machine of its own; they pass in its virtual time alone. Before it looks at anything
+that others may have done, it gives the turn back until all that is earlier has happened.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+
+class VirtualTime:
+    """The events to come. `run` lets them happen, on the thread that calls it."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[float, int, Callable[[float], None]]] = []
+        self._number = count()  # events of one time happen in the order in which they were planned
+        self.turn = threading.Semaphore(0)  # released when a thread gives the turn back
+        self.now = 0.0  # of the event that happens
+
+    def plan(self, at: float, happen: Callable[[float], None]) -> None:
+        """Plan that ``happen(at)`` is called at a virtual time."""
+        heappush(self._events, (at, next(self._number), happen))
+
+    def is_first(self, at: float) -> bool:
+        """Return whether nothing is planned before a time."""
+        return not self._events or self._events[0][0] > at
+
+    def run(self) -> None:
+        """Let all happen that is planned, and what this plans."""
+        while self._events:
+            self.now, _, happen = heappop(self._events)
+            happen(self.now)
+
+
+class VirtualThread:
+    """A thread that runs ``work()`` in turns. `at` is its virtual time when it last gave the turn
+    back; `waited` the virtual seconds in which it has waited. `begin` plans its start.
+    """
+
+    def __init__(self, times: VirtualTime, work: Callable[[], Any]) -> None:
+        self.times, self.at, self.waited = times, 0.0, 0.0
+        self.is_over = self.computes = False
+        self.error: BaseException | None = None
+        self._resumed = 0.0  # by the real clock
+        self._go = threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+
+    # ---- in the thread
+
+    @property
+    def now(self) -> float:
+        """The virtual time of this thread, which has the turn."""
+        return self.at + (time.perf_counter() - self._resumed)
+
+    def pause(self) -> None:
+        """Stop the clock: what follows is no work of the worker."""
+        self.at, self.computes = self.now, False
+
+    def go_on(self) -> None:
+        """Start the clock again."""
+        self._resumed, self.computes = time.perf_counter(), True
+
+    def yield_turn(self) -> None:
+        """Let all that is earlier happen; the clock is stopped."""
+        if self.times.is_first(self.at):
+            return
+        self.computes = True  # until its time has come, as others see it
+        self.times.plan(self.at, self.resume)
+        self._give_turn()
+        self.computes = False
+
+    def wait(self) -> None:
+        """Give the turn back until `resume` is planned by others; the clock is stopped."""
+        before = self.at
+        self._give_turn()
+        self.waited += self.at - before
+
+    def _give_turn(self) -> None:
+        self.times.turn.release()
+        self._go.acquire()
+
+    def _run(self, work: Callable[[], Any]) -> None:
+        self._go.acquire()
+        self.go_on()
+        try:
+            work()
+        except BaseException as error:  # it is raised where the events happen
+            self.error = error
+        self.pause()
+        self.is_over = True
+        self.times.turn.release()
+
+    # ---- where the events happen
+
+    def begin(self) -> None:
+        """Start the thread, and plan its first turn at time 0."""
+        self._thread.start()
+        self.times.plan(0.0, self.resume)
+
+    def resume(self, at: float) -> None:
+        """Give the thread the turn, and take it back; later, if it has been held up meanwhile."""
+        if self.at > at:
+            self.times.plan(self.at, self.resume)
+            return
+        self.at = at
+        self._go.release()
+        self.times.turn.acquire()
+        if self.error is not None:
+            raise self.error
+
+    def hold_up(self, seconds: float) -> None:
+        """Delay the thread, which computes: others of its machine have taken so many seconds of
+        it.
+        """
+        self.at += seconds

@@ -1,0 +1,151 @@
+"""Predicts what an epoch costs on other numbers of machines: the run is rehearsed on this one
+(`tux.cluster.rehearsal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tux.base.text import plural
+from tux.cluster.job import job_folder
+from tux.cluster.job.prepare import write_job
+from tux.cluster.rehearsal.network import NetworkLink
+from tux.cluster.rehearsal.rehearse import rehearse
+from tux.graph.partitioned import PartitionedGraph, partition_inputs
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher, Watcher
+from tux.program import sources
+from tux.program.program import Program
+from tux.runs.begin import choose_partitioner
+
+EPOCHS = 3
+"""Epochs of a rehearsal. The first is not counted: it compiles, and tells the rows of messages."""
+
+PAYS = 0.7
+"""The speed-up for each machine from which on more of them pay."""
+
+SAVES = 0.9
+"""The share of an epoch's time to which a slack must bring it to be advised."""
+
+SLACKS = (1, 2, 4)
+"""Slacks that are tried beside that of a run."""
+
+
+@dataclass(frozen=True)
+class EpochPrediction:
+    """The costs of an epoch on `workers` machines at a `slack`: seconds, and bytes that all
+    machines send; of its seconds those in which a worker computed, applied, packed and waited,
+    means over the workers.
+    """
+
+    workers: int
+    seconds: float
+    sent: float
+    compute: float
+    apply: float
+    pack: float
+    wait: float
+    slack: int | str = 0
+
+
+def predict_epoch(
+    program: Program,
+    inputs: Inputs,
+    options: RunOptions,
+    workers: int,
+    link: NetworkLink,
+    *,
+    cores: int,
+    epochs: int = EPOCHS,
+    watch: Watcher | None = None,
+) -> EpochPrediction:
+    """Predict the costs of an epoch of `program` on so many machines with a worker each, joined by
+    a link, by a rehearsal of `epochs` whose first is not counted. `options` are those of the run.
+
+    All parts are in the memory of this process at once. The errors are those of a run.
+    """
+    options = replace(options, workers=workers, threads=options.threads or cores)
+    watch = watch or NullWatcher()
+    plan = choose_partitioner(options.plan_for(program), program, inputs, watch)
+
+    def cut(total: int) -> PartitionedGraph:
+        return partition_inputs(program, inputs, plan.partitioner, total, options.seed)
+
+    watch.phase(f"rehearse {plural(workers, 'machine')}")
+    folders = job_folder.make(None)
+    try:
+        job, _ = write_job(
+            sources.source_of(program).name,
+            program.parameters,
+            cut,
+            folders,
+            workers=workers,
+            threads=plan.threads,
+            keep_best=False,
+            **plan.job_options(),
+        )
+        rehearsed = rehearse(job, link, cores=cores, epochs=epochs)
+    finally:
+        job_folder.remove(folders[0])
+    return _mean_costs(workers, rehearsed.records, options.slack)
+
+
+def _mean_costs(workers: int, records: list[dict[str, Any]], slack: int | str) -> EpochPrediction:
+    """Return the costs of an epoch: means over all but the first."""
+    first, last = records[0], records[-1]
+    counted, epochs = records[1:], len(records) - 1
+
+    def mean(name: str) -> float:
+        return sum(record[name] for record in counted) / epochs
+
+    return EpochPrediction(
+        workers,
+        (last["seconds"] - first["seconds"]) / epochs,
+        mean("bytes_sent"),
+        mean("compute_s"),
+        mean("apply_s"),
+        mean("send_s"),
+        mean("wait_s"),
+        slack,
+    )
+
+
+def most_that_pays(found: Sequence[EpochPrediction]) -> EpochPrediction:
+    """Return the costs of the largest number of machines that pays beside each smaller one; they
+    are in ascending order.
+    """
+    best = found[0]
+    for each in found[1:]:
+        if best.seconds / each.seconds < PAYS * each.workers / best.workers:
+            break
+        best = each
+    return best
+
+
+def advise_on_machines(
+    found: Sequence[EpochPrediction],
+    best: EpochPrediction,
+    slacks: Sequence[EpochPrediction],
+    parameters: Sequence[str],
+) -> Iterator[str]:
+    """Yield advice, a line each: how many machines, with which slack and mini-batches. `slacks`:
+    the costs of as many machines as the `best` with other slacks; `parameters`: names of those that
+    the program has.
+    """
+    machines, times = plural(best.workers, "machine"), found[0].seconds / best.seconds
+    beside = f", {times:.1f} times as fast as {found[0].workers}" if best != found[0] else ""
+    yield f"advice: {machines}, one worker on each, whose threads use all cores{beside}"
+    if best != found[-1]:
+        yield f"{found[-1].workers} machines send and wait for too long beside what they compute"
+    fastest = min([best, *slacks], key=lambda each: each.seconds)
+    if fastest.seconds <= SAVES * best.seconds:
+        yield (
+            f"with --slack {fastest.slack} an epoch takes {fastest.seconds:.3g} s; as values are "
+            "older, more epochs may be needed"
+        )
+    last = found[-1]
+    if last.workers > 1 and last.pack + last.wait > last.compute and "batch_size" in parameters:
+        yield "larger mini-batches (--batch-size) send less, and wait less often"
