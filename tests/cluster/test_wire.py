@@ -12,6 +12,7 @@ import pytest
 import zmq
 from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up
 
+from tux.cluster.transport.wire import Sockets
 from tux.messages import frames
 from tux.messages.frames import checksum, encode
 
@@ -169,3 +170,26 @@ def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
     assert resident() - before < 1 << 27
     assert_delivers(one, two)
     assert two.reactor.refused == 0, "it must not have arrived at all"
+
+
+@pytest.mark.parametrize("secret", [None, bytes(32)], ids=["plain", "encrypted"])
+def test_the_largest_frame_arrives(secret):
+    largest = 4096
+    ends = [Sockets("tcp://127.0.0.1:*", largest, secret, lambda text: None) for _ in range(2)]
+    ends[0].dealers.connect(1, ends[1].endpoint)
+    sent = [[b"head", bytes([number]) * largest] for number in range(2)]
+    for frames_sent in sent:
+        ends[0].dealers.send(1, frames_sent)
+    found = []
+
+    def receive():
+        for end in ends:
+            end.poll(10)
+        while (received := ends[1].receive()) is not None:
+            found.append([bytes(frame) for frame in received])
+        return len(found) == len(sent)
+
+    until(receive, "the last message")
+    for end in ends:
+        end.close(0)
+    assert found == sent

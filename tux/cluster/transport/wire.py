@@ -31,6 +31,9 @@ HANDSHAKE = 10.0
 file longer.
 """
 
+SEAL = 33
+"""Bytes that encryption (CURVE) adds to a frame: a number, flags and a checksum."""
+
 FAILED_HANDSHAKES = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL
     | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
@@ -85,7 +88,7 @@ class Sockets:
     def _listen(self, largest: int) -> Any:
         router = self._context.socket(zmq.ROUTER)
         router.setsockopt(zmq.LINGER, 0)
-        router.setsockopt(zmq.MAXMSGSIZE, largest)
+        router.setsockopt(zmq.MAXMSGSIZE, largest + (SEAL if self._keys else 0))
         router.setsockopt(zmq.HANDSHAKE_IVL, int(HANDSHAKE * 1000))
         router.setsockopt(zmq.RCVHWM, 0)
         if self._keys:
