@@ -69,18 +69,15 @@ def test_threads_take_turns_in_the_order_of_their_times():
 
     def work(name, thread, seconds):
         for number in range(2):
-            thread().pause()
-            thread().at += seconds
-            thread().yield_turn()
+            thread.pause()
+            thread.at += seconds
+            thread.yield_turn()
             seen.append((name, number))
-            thread().go_on()
+            thread.go_on()
 
-    threads = {}
+    threads = {name: VirtualThread(times) for name in ("slow", "fast")}
     for name, seconds in (("slow", 10.0), ("fast", 1.0)):
-        threads[name] = VirtualThread(
-            times, partial(work, name, partial(threads.get, name), seconds)
-        )
-        threads[name].begin()
+        threads[name].begin(partial(work, name, threads[name], seconds))
     times.run()
     assert seen == [("fast", 0), ("fast", 1), ("slow", 0), ("slow", 1)]
     assert threads["fast"].is_over and threads["slow"].at > 20 > threads["fast"].at > 2

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.programs.programs import Spy, start
 
-import tux.engine.partition
-import tux.engine.training
+import tux.engine.transport
 from tux import Context, Edge, Program, Vertex, delta, metric, mirror, param, shared, total, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
@@ -106,7 +105,7 @@ def test_a_long_epoch_that_is_given_up_leaves_the_model_of_the_one_before(monkey
     two blocks of the third epoch.
     """
     now, told = [0.0], []
-    monkeypatch.setattr(tux.engine.training, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(tux.engine.transport, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     spend = Spy(lambda worker, block: now.append(now.pop() + 10.0))
     worker = start(ScriptedLosses(5, 4, 3, 2, more=[spend]), EDGES, HELD, jit=False)
     x = worker.tables["user"].arrays["x"]
@@ -319,8 +318,7 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
     """
     now = [0.0]
     clock = SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr(tux.engine.training, "time", clock)
-    monkeypatch.setattr(tux.engine.partition, "time", clock)
+    monkeypatch.setattr(tux.engine.transport, "time", clock)
 
     def spend(seconds, what=""):
         def run(worker, block):

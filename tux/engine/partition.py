@@ -4,7 +4,6 @@ parameters. Stages know a worker as its partition: what they lay out, compile, s
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import cache, partial
@@ -125,7 +124,12 @@ class Partition:
             self._table("tau", program.context.fields, 1),
         )
         self.server = Server(
-            self.rank, self.workers, masters, taus, lambda message: self.transport.send(message)
+            self.rank,
+            self.workers,
+            masters,
+            taus,
+            lambda message: self.transport.send(message),
+            lambda: self.transport.now(),
         )
         self.server.syncs = self.syncs
 
@@ -259,7 +263,7 @@ class Partition:
 
     def timing(self, what: str) -> BodyTimer:
         """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""
-        return BodyTimer(self.seconds, what, self.spans)
+        return BodyTimer(self.seconds, what, self.spans, self.transport.now)
 
     def forget_metrics(self) -> None:
         """Set the context's metrics to NaN, so that one which is not computed in an epoch is not
@@ -299,16 +303,18 @@ class BodyTimer:
     It is a class, as it is entered several times a clock: a generator with contextlib takes longer.
     """
 
-    __slots__ = ("_seconds", "_start", "_spans", "_what")
+    __slots__ = ("_now", "_seconds", "_start", "_spans", "_what")
 
-    def __init__(self, seconds: dict[str, float], what: str, spans: Spans) -> None:
-        self._seconds, self._what, self._spans = seconds, what, spans
+    def __init__(
+        self, seconds: dict[str, float], what: str, spans: Spans, now: Callable[[], float]
+    ) -> None:
+        self._seconds, self._what, self._spans, self._now = seconds, what, spans, now
 
     def __enter__(self) -> None:
-        self._start = time.perf_counter()
+        self._start = self._now()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
-            end = time.perf_counter()
+            end = self._now()
             self._seconds[self._what] += end - self._start
             self._spans.note(self._what, self._start, end)

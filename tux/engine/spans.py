@@ -25,7 +25,7 @@ class Spans:
         self.last: deque[tuple[str, float, float, int]] = deque(maxlen=SPANS)
 
     def note(self, what: str, start: float, end: float) -> None:
-        """Note a span of work of the main thread, by `time.perf_counter`."""
+        """Note a span of work of the main thread, by `Transport.now`."""
         self.last.append((what, start, end, self.clock))
 
     def count_start(self, unfinished: int) -> None:

@@ -31,7 +31,7 @@ class Transport:
         """Hear that the worker begins to compute, and will not ask for messages for a while."""
 
     def now(self) -> float:
-        """Return the time in seconds, from which training is timed."""
+        """Return the time in seconds, by which the worker's work is timed."""
         return time.perf_counter()
 
 

@@ -62,9 +62,10 @@ class Server(MasterTables):
         tables: dict[str, RowTable],
         taus: tuple[RowTable, RowTable],
         send: Callable[[Message], None],
+        now: Callable[[], float] = time.perf_counter,
     ) -> None:
         super().__init__(rank, workers, tables, taus)
-        self.send = send
+        self.send, self._now = send, now
         self.totals = TotalsByClock(self.tau)
         self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
@@ -122,7 +123,7 @@ class Server(MasterTables):
     def _collect(self, message: Message) -> None:
         """Take a worker's contribution. When it is the last, fold all and answer each worker."""
         sync, clock = self._find_fold(message), message.clock
-        start = time.perf_counter()
+        start = self._now()
         payload = sync.read(self, message)
         with checking(message):
             contributions = self._pending.add((clock, message.sync_id), message.source, payload)
@@ -180,7 +181,7 @@ class Server(MasterTables):
         sync = self._find_sync(message)
         if not isinstance(sync, Pull):
             raise _misplaced_error(message)
-        start = time.perf_counter()
+        start = self._now()
         answers = sync.handle(self, message)
         self._note_time(start, message.clock)
         for answer in answers:
@@ -237,7 +238,7 @@ class Server(MasterTables):
 
     def _note_time(self, start: float, clock: int) -> None:
         """Count the time since `start` as work of the server for a clock."""
-        end = time.perf_counter()
+        end = self._now()
         self.seconds += end - start
         self.spans.append((threading.get_ident(), start, end, clock))
 

@@ -160,7 +160,7 @@ class LedWorkers(SimulatedCluster):
 
     def __init__(self, workers, seed, every, last, keeper, **options):
         super().__init__(workers, seed)
-        self.now, k = 0.0, len(workers)
+        self.clock_seconds, k = 0.0, len(workers)
         self.checkpointing = Checkpointing(
             k,
             every,
@@ -184,13 +184,13 @@ class LedWorkers(SimulatedCluster):
         )
 
     def deliver(self, channel):
-        self.now += 0.01
+        self.clock_seconds += 0.01
         message = self.channels[channel][0]
         if message.dest == len(self.workers):
             self.channels[channel].popleft()
             if not self.channels[channel]:
                 del self.channels[channel]
-            self.checkpointing.handle(message.source, unpack(message), self.now)
+            self.checkpointing.handle(message.source, unpack(message), self.clock_seconds)
             return
         if message.kind is Kind.CONTROL:
             assert self.marks[message.dest].take_control(unpack(message))

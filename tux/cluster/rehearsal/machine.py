@@ -4,9 +4,8 @@ thread, which sends, receives and serves as that of `tux.cluster.transport` does
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,23 +44,20 @@ class VirtualMachine(Transport):
         self._serves_since: float | None = None  # by the real clock, while it handles a message
         self._waits = False  # the worker does, for a message
         self.sent = 0  # bytes to other machines
-
-    def begin(self, work: Callable[[], Any]) -> None:
-        """Plan the start of the worker's main thread, which does this work."""
-        self.thread = VirtualThread(self._times, work)
-        self.thread.begin()
+        self.thread = VirtualThread(times)  # the worker's main thread
 
     # ---- in the worker's main thread
 
     def now(self) -> float:
-        """Return the virtual time."""
-        return self.thread.now
+        """Return the virtual time, of the socket thread while it handles a message."""
+        if self._serves_since is None:
+            return self.thread.now
+        return self._busy + self._times.clock() - self._serves_since
 
     def send(self, message: Message) -> None:
         """Send a message of the worker, or of its server while that handles another one."""
         if self._serves_since is not None:
-            at = self._busy + time.perf_counter() - self._serves_since
-            self._post(at, message)
+            self._post(self.now(), message)
             return
         self.thread.pause()
         self._post(self.thread.at, message)
@@ -96,7 +92,9 @@ class VirtualMachine(Transport):
 
     def _pass_on(self, message: Message, at: float) -> None:
         """Send a message to another machine."""
-        frames, seconds = _time(encode, message, JOB)
+        start = self._times.clock()
+        frames = encode(message, JOB)
+        seconds = self._times.clock() - start
         size = sum(len(frame) for frame in frames)
         self.sent += size
         left = self._take_time(at, seconds + self._network.link.work(size))
@@ -106,15 +104,17 @@ class VirtualMachine(Transport):
 
     def _receive_frames(self, frames: list[Any], size: int, at: float) -> None:
         """Receive a message of another machine."""
-        message, seconds = _time(decode, frames, JOB, len(self._machines))
+        start = self._times.clock()
+        message = decode(frames, JOB, len(self._machines))
+        seconds = self._times.clock() - start
         self._handle(message, self._take_time(at, seconds + self._network.link.work(size)))
 
     def _handle(self, message: Message, at: float) -> None:
         """Hand a message to the server, and to the worker if it is meant for it."""
         self._busy = max(at, self._busy)
-        self._serves_since = time.perf_counter()
+        self._serves_since = self._times.clock()
         served = self.worker.server.handle(message)
-        seconds, self._serves_since = time.perf_counter() - self._serves_since, None
+        seconds, self._serves_since = self._times.clock() - self._serves_since, None
         end = self._take_time(at, seconds)
         if not served:
             self._times.plan(end, partial(self._give, message))
@@ -133,10 +133,3 @@ class VirtualMachine(Transport):
         if self.thread.computes and self.worker.threads.count >= self._cores:
             self.thread.hold_up(seconds / self._cores)
         return self._busy
-
-
-def _time(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Call a function; return its result, and the seconds that it took."""
-    start = time.perf_counter()
-    result = call(*arguments)
-    return result, time.perf_counter() - start

@@ -4,6 +4,7 @@ machine of its own.
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,9 +33,11 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
     """Run `epochs` of a job whose parts are here, each worker on a machine with so many cores.
 
     The model is judged after the last epoch that is run alone, so one more is run than recorded.
+    Where workers have one thread, the seconds are those of the processor: others may use it, too.
     TuxError where no worker can go on.
     """
-    times, network = VirtualTime(), Network(link, job.workers)
+    clock = time.thread_time if job.threads == 1 else time.perf_counter
+    times, network = VirtualTime(clock), Network(link, job.workers)
     machines: list[VirtualMachine] = []
     for rank in range(job.workers):
         machines.append(VirtualMachine(rank, machines, times, network, cores))
@@ -42,7 +45,7 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
     try:
         kept: list[list[dict[str, Any]]] = [[] for _ in machines]
         for machine, records in zip(machines, kept, strict=True):
-            machine.begin(partial(_train, Training(machine.worker), epochs + 1, records))
+            machine.thread.begin(partial(_train, Training(machine.worker), epochs + 1, records))
         times.run()
         if waiting := [each.rank for each in machines if not each.thread.is_over]:
             raise TuxError(f"workers {waiting} wait in a rehearsal, and nothing is under way")

@@ -17,9 +17,12 @@ from typing import Any
 
 
 class VirtualTime:
-    """The events to come. `run` lets them happen, on the thread that calls it."""
+    """The events to come. `run` lets them happen, on the thread that calls it. `clock` tells the
+    real seconds of the thread that has the turn.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
         self._events: list[tuple[float, int, Callable[[float], None]]] = []
         self._number = count()  # events of one time happen in the order in which they were planned
         self.turn = threading.Semaphore(0)  # released when a thread gives the turn back
@@ -41,24 +44,23 @@ class VirtualTime:
 
 
 class VirtualThread:
-    """A thread that runs ``work()`` in turns. `at` is its virtual time when it last gave the turn
-    back; `waited` the virtual seconds in which it has waited. `begin` plans its start.
+    """A thread that works in turns. `at` is its virtual time when it last gave the turn back;
+    `waited` the virtual seconds in which it has waited. Before `begin` it has the real time.
     """
 
-    def __init__(self, times: VirtualTime, work: Callable[[], Any]) -> None:
+    def __init__(self, times: VirtualTime) -> None:
         self.times, self.at, self.waited = times, 0.0, 0.0
         self.is_over = self.computes = False
         self.error: BaseException | None = None
         self._resumed = 0.0  # by the real clock
         self._go = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
 
     # ---- in the thread
 
     @property
     def now(self) -> float:
         """The virtual time of this thread, which has the turn."""
-        return self.at + (time.perf_counter() - self._resumed)
+        return self.at + (self.times.clock() - self._resumed)
 
     def pause(self) -> None:
         """Stop the clock: what follows is no work of the worker."""
@@ -66,7 +68,7 @@ class VirtualThread:
 
     def go_on(self) -> None:
         """Start the clock again."""
-        self._resumed, self.computes = time.perf_counter(), True
+        self._resumed, self.computes = self.times.clock(), True
 
     def yield_turn(self) -> None:
         """Let all that is earlier happen; the clock is stopped."""
@@ -100,9 +102,9 @@ class VirtualThread:
 
     # ---- where the events happen
 
-    def begin(self) -> None:
-        """Start the thread, and plan its first turn at time 0."""
-        self._thread.start()
+    def begin(self, work: Callable[[], Any]) -> None:
+        """Start the thread, which runs ``work()``, and plan its first turn at time 0."""
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
         self.times.plan(0.0, self.resume)
 
     def resume(self, at: float) -> None:
