@@ -47,7 +47,7 @@ from tux.options.watcher import NullWatcher
 from tux.program import sources
 from tux.run_folder.folder import read_metrics
 from tux.runs.begin import load_for
-from tux.runs.prediction import EPOCHS, EpochPrediction, predict_epoch
+from tux.runs.prediction import COLUMNS, EPOCHS, EpochPrediction, predict_epoch
 
 EXAMPLES = Path(__file__).parent.parent / "docs"
 
@@ -75,8 +75,6 @@ CASES = {
 }
 BUSY_AFTER = 20.0
 """Seconds until another process has loaded its data."""
-
-COLUMNS = ("machines", "seconds", "speed-up", "compute", "masters", "packing", "waiting", "MB")
 
 
 def rehearse_case(
@@ -170,36 +168,24 @@ def check(name: str, data: Path, link: NetworkLink, gbit: float, runs: int) -> I
         )
 
 
-def table(name: str, data: Sequence[Path], numbers: Sequence[int], link: NetworkLink, threads: int):
+def rehearse_all(
+    name: str, data: Sequence[Path], numbers: Sequence[int], link: NetworkLink, threads: int
+) -> Iterator[EpochPrediction]:
     """Yield the costs of a case on the numbers of machines, each with its data."""
     here = cores()
-    for workers, own in zip(numbers, data, strict=True):
-        yield from rehearse_case(CASES[name], own, [workers], link, here, threads or here)
+    for folder in dict.fromkeys(data):  # which are read once
+        own = [number for number, each in zip(numbers, data, strict=True) if each == folder]
+        yield from rehearse_case(CASES[name], folder, own, link, here, threads or here)
 
 
-def cells(costs: EpochPrediction, first: EpochPrediction, *, weak: bool) -> list[str]:
-    """Return the cells of a line."""
-    gain = first.seconds / costs.seconds
-    if weak:
-        gain *= costs.workers / first.workers
-    times = (costs.compute, costs.apply, costs.pack, costs.wait)
-    return [
-        str(costs.workers),
-        f"{costs.seconds:.3f}",
-        f"{gain:.2f}",
-        *(f"{each:.3f}" for each in times),
-        f"{costs.sent / 1e6:.3g}",
-    ]
-
-
-def draw(path: Path, curves: Mapping[str, Sequence[EpochPrediction]], *, weak: bool) -> None:
+def draw(path: Path, curves: Mapping[str, Sequence[EpochPrediction]], *, grows: bool) -> None:
     """Draw the speed-ups of links by machines."""
 
     def draw_curves() -> Any:
         made = figure(4.5, 3.2)
         axes = made.subplots()
         for name, costs in curves.items():
-            gains = [float(cells(each, costs[0], weak=weak)[2]) for each in costs]
+            gains = [each.speed_up(costs[0], grows=grows) for each in costs]
             axes.plot([each.workers for each in costs], gains, "o-", label=name)
         numbers = [each.workers for each in next(iter(curves.values()))]
         ideal = [each / numbers[0] for each in numbers]
@@ -235,13 +221,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             title = f"{gbit:g} Gbit/s, {asked.delay:g} us"
             print(f"{asked.app}, {title}\n{''.join(f'{each:>10}' for each in COLUMNS)}")
             found = []
-            for costs in table(asked.app, data, asked.workers, link, asked.threads):
+            for costs in rehearse_all(asked.app, data, asked.workers, link, asked.threads):
                 found.append(costs)
-                row = cells(costs, found[0], weak=asked.weak)
+                row = costs.cells(found[0], grows=asked.weak)
                 print("".join(f"{each:>10}" for each in row), flush=True)
             curves[title] = found
         if asked.plot:
-            draw(asked.plot, curves, weak=asked.weak)
+            draw(asked.plot, curves, grows=asked.weak)
         if asked.check:
             bare = NetworkLink(
                 asked.gbit[0] * GBIT, asked.delay * 1e-6, *measure_wire_speed(encrypted=False)

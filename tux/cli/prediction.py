@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tux.program.program import Program
     from tux.runs.prediction import EpochPrediction
 
-COLUMNS = ("machines", "seconds", "speed-up", "compute", "masters", "packing", "waiting", "MB sent")
-
 
 def read_machines(text: str) -> list[int]:
     """Read numbers of machines with commas between them, in ascending order."""
@@ -62,7 +60,13 @@ def print_prediction(
     from tux.inputs.wrapping import wrap_data
     from tux.options.rules import AUTO
     from tux.runs.begin import load_for
-    from tux.runs.prediction import SLACKS, advise_on_machines, most_that_pays, predict_epoch
+    from tux.runs.prediction import (
+        COLUMNS,
+        SLACKS,
+        advise_on_machines,
+        most_that_pays,
+        predict_epoch,
+    )
 
     gbit, delay = link
     network = NetworkLink(gbit * GBIT, 1e-6 * delay, *measure_wire_speed())
@@ -81,20 +85,9 @@ def print_prediction(
             f"an epoch on machines like this one ({plural(options.threads or cores(), 'thread')} "
             f"each), joined by {gbit:g} Gbit/s with {delay:g} us, as computed from a rehearsal:"
         )
-        show.grid(list(COLUMNS), [_cells(each, found[0]) for each in found])
+        show.grid(list(COLUMNS), [each.cells(found[0]) for each in found])
         best = most_that_pays(found)
         slacks = [predict(best.workers, each) for each in SLACKS if best.workers > 1]
         for text in advise_on_machines(found, best, slacks, [*program.parameters]):
             watch.say(text)
     return 0
-
-
-def _cells(costs: EpochPrediction, first: EpochPrediction) -> list[str]:
-    times = (costs.compute, costs.apply, costs.pack, costs.wait)
-    return [
-        str(costs.workers),
-        f"{costs.seconds:.3g}",
-        f"{first.seconds / costs.seconds:.2f}",
-        *(f"{each:.3g}" for each in times),
-        f"{costs.sent / 1e6:.3g}",
-    ]

@@ -33,6 +33,9 @@ SAVES = 0.9
 SLACKS = (1, 2, 4)
 """Slacks that are tried beside that of a run."""
 
+COLUMNS = ("machines", "seconds", "speed-up", "compute", "masters", "packing", "waiting", "MB sent")
+"""The columns of a table of predictions."""
+
 
 @dataclass(frozen=True)
 class EpochPrediction:
@@ -49,6 +52,24 @@ class EpochPrediction:
     pack: float
     wait: float
     slack: int | str = 0
+
+    def speed_up(self, first: EpochPrediction, *, grows: bool = False) -> float:
+        """Return how many times as fast this is as the `first` costs; `grows`: the data grow with
+        the machines.
+        """
+        times = first.seconds / self.seconds
+        return times * self.workers / first.workers if grows else times
+
+    def cells(self, first: EpochPrediction, *, grows: bool = False) -> list[str]:
+        """Return the cells of a line of a table with `COLUMNS`."""
+        spent = (self.compute, self.apply, self.pack, self.wait)
+        return [
+            str(self.workers),
+            f"{self.seconds:.3g}",
+            f"{self.speed_up(first, grows=grows):.2f}",
+            *(f"{each:.3g}" for each in spent),
+            f"{self.sent / 1e6:.3g}",
+        ]
 
 
 def predict_epoch(
