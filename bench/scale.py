@@ -3,8 +3,10 @@ one, and beside it real runs on one and two machines.
 
 usage: python -m bench.scale APP [--workers 1,2,4] [--gbit 10] [--delay 50] [--mb N] [--weak]
                              [--threads N] [--insecure] [--check] [--plot FILE] [--data DIR]
+                             [--input PATH]
 
-APP: {apps}. Its data are generated, N MB of text (default 50), and left in DIR if it is given.
+APP: {apps}. Its data are those of PATH, or generated, N MB of text (default 50), and left in DIR if
+it is given.
 
 A rehearsal (`tux.cluster.rehearsal`) runs all workers in this process, one at a time, so each has
 the whole machine to itself: its cores, and its bandwidth of memory. What it computes is measured;
@@ -213,7 +215,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         kept = Path(asked.data or folder)
         kind = CASES[asked.app].kind
         data = [
-            write_input(kept, kind, asked.mb * (n if asked.weak else 1), 1) for n in asked.workers
+            asked.input or write_input(kept, kind, asked.mb * (n if asked.weak else 1), 1)
+            for n in asked.workers
         ]
         curves = {}
         for gbit in asked.gbit:
@@ -264,6 +267,7 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--check", action="store_true")
     arguments.add_argument("--runs", type=int, default=3, help="real runs of the check")
     arguments.add_argument("--plot", type=Path)
+    arguments.add_argument("--input", type=Path, metavar="PATH", help="data of one's own")
     arguments.add_argument("--data", metavar="DIR", help="a folder in which the data are left")
     return arguments
 
