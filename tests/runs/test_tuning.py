@@ -89,6 +89,18 @@ def test_what_is_chosen_is_recorded_and_gives_the_same_run(tmp_path):
     ]
 
 
+@pytest.mark.slow
+def test_trials_of_several_workers_are_runs(tmp_path):
+    """More workers than cores are not tried, so the numbers are those of the machine."""
+    options = RunOptions(epochs=2, workers=2, slack="auto", out=tmp_path / "run")
+    made = run(find("mf").program(rank=2), None, None, options)
+    chosen = read_run(tmp_path / "run").options
+    assert chosen["workers"] == 2 and chosen["slack"] in (0, 1, 2, 4, 8)
+    again = run(find("mf").program(rank=2), None, None, RunOptions(epochs=2, workers=2))
+    if chosen["slack"] == 0:
+        assert made.records[-1]["objective"] == again.records[-1]["objective"]
+
+
 @pytest.mark.parametrize("data", ["-"])
 def test_data_that_are_read_once_allow_no_trials(data):
     with pytest.raises(UsageError, match="--workers auto is chosen by trials"):
