@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.curves import Curve, Panel, format_number
-from bench.slacks import SOURCE
+from bench.slacks import SOURCE, panels_of
 from bench.tux2_data import clicks_of, epoch_seconds, mean_of, ratings_of, records_of, write
 from tux.arrays.edges import EdgeData
 from tux.program.program import Program
@@ -67,4 +67,4 @@ def batch_sizes(given: argparse.Namespace) -> list[list[Panel]]:
     blocks = {f"{size:,}": plain.program(l1=2.0, block=size) for size in given.blocks}
     lines_by_size(blocks, edges, "objective", given)
     named = {f"{size} users": curve for size, curve in curves.items()}
-    return [[Panel("MF, figure 12", by, "train_rmse", named) for by in ("epoch", "seconds")]]
+    return panels_of("MF, figure 12", "train_rmse", named)

@@ -108,13 +108,20 @@ def lines_of(curves: Mapping[str, Curve], first: str) -> str:
     return out
 
 
+def above_best(curves: Mapping[str, Curve]) -> dict[str, Curve]:
+    """Return the curves of how far each is above the least of all, as a share of it."""
+    best = min(float(curve.metric.min()) for curve in curves.values())
+    return {name: curve._replace(metric=curve.metric / best - 1) for name, curve in curves.items()}
+
+
 class Panel(NamedTuple):
-    """Curves that are drawn together, by "epoch" or by "seconds"."""
+    """Curves that are drawn together, by "epoch" or by "seconds"; `log`: on a logarithmic scale."""
 
     title: str
     by: str
     metric: str
     curves: Mapping[str, Curve]
+    log: bool = False
 
 
 def plot(path: Path, rows: Sequence[Sequence[Panel]]) -> None:
@@ -144,6 +151,8 @@ def _draw(axis: Any, panel: Panel) -> None:
     axis.set_xlabel(panel.by)
     axis.set_xlim(left=0)
     axis.xaxis.get_major_locator().set_params(integer=panel.by == "epoch")
+    if panel.log:
+        axis.set_yscale("log", nonpositive="mask")
     axis.set_ylabel(panel.metric)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)

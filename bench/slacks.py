@@ -5,10 +5,11 @@ which each is late now and then.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.curves import Curve, Panel, lines_of
+from bench.curves import Curve, Panel, above_best, lines_of
 from bench.tux2_data import clicks_of, ratings_of, records_of, write
 from tux.arrays.edges import EdgeData
 from tux.program.sources import find
@@ -30,10 +31,15 @@ def curves_by_slack(
     return {f"{slack}": Curve.of(every, metric, rises=False) for slack, every in runs.items()}
 
 
-def panels_of(title: str, metric: str, curves: dict[str, Curve]) -> list[list[Panel]]:
-    """Return the panels by epoch and by time of curves that are named by their slack."""
-    named = {f"slack {slack}": curve for slack, curve in curves.items()}
-    return [[Panel(title, by, metric, named) for by in ("epoch", "seconds")]]
+def panels_of(title: str, metric: str, curves: Mapping[str, Curve]) -> list[list[Panel]]:
+    """Return the panels by epoch and by time of how far curves are above the best."""
+    above, label = above_best(curves), f"{metric} / best - 1"
+    return [[Panel(title, by, label, above, log=True) for by in ("epoch", "seconds")]]
+
+
+def name_slacks(curves: Mapping[str, Curve]) -> dict[str, Curve]:
+    """Return the curves by the names that a legend shows."""
+    return {f"slack {slack}": curve for slack, curve in curves.items()}
 
 
 def late_words(given: argparse.Namespace) -> str:
@@ -52,7 +58,7 @@ def factors(given: argparse.Namespace) -> list[list[Panel]]:
     sizes = {"rank": given.rank, "batch": given.batch}
     found = curves_by_slack("LateFactors", edges, "train_rmse", given, **sizes)
     write(lines_of(found, "slack"))
-    return panels_of("MF, figure 10", "train_rmse", found)
+    return panels_of("MF, figure 10", "train_rmse", name_slacks(found))
 
 
 def blocks(given: argparse.Namespace) -> list[list[Panel]]:
@@ -61,4 +67,4 @@ def blocks(given: argparse.Namespace) -> list[list[Panel]]:
     write(f"{len(edges):,} entries, l1 2, 64 blocks of features;\n{late_words(given)}\n")
     found = curves_by_slack("LateBlockPG", edges, "objective", given, l1=2.0, tol=0.0)
     write(lines_of(found, "slack"))
-    return panels_of("BlockPG, figure 11", "objective", found)
+    return panels_of("BlockPG, figure 11", "objective", name_slacks(found))

@@ -1,8 +1,8 @@
 """Figure 15 of TUX2: the balance of threads on skewed degrees, with and without a cut of the edges
 of a vertex between them; and that of workers.
 
-The lists of items that the engine makes are dealt to more threads than the machine has: an item
-takes as long as it has edges, threads take the items in the order of the list, and an item waits
+The lists of pieces of work that the engine makes are dealt to more threads than the machine has: a
+piece takes as long as it has edges, threads take the pieces in the order of the list, and one waits
 for those before it that change the same rows, as in a run.
 """
 
@@ -90,29 +90,29 @@ def skewed_edges(size: int) -> EdgeData:
     return from_arrays(drawn[1], drawn[0], ends=("user", "item"), value=numbers)
 
 
-def edges_of_items(step: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the items (n, WIDTH) of an Exchange, the edges (n,) of each, and the boundaries of the
-    runs that threads take.
+def edges_of_pieces(step: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pieces (n, WIDTH) of an Exchange, the edges (n,) of each, and the boundaries of
+    the runs of pieces that a thread takes at once.
     """
-    items, layout = step.items(), step.walk.layout
-    array = items.array
-    if items.of_edges:
-        return array, array[:, HI] - array[:, LO], items.runs
+    found, layout = step.items(), step.walk.layout
+    pieces = found.array
+    if found.of_edges:
+        return pieces, pieces[:, HI] - pieces[:, LO], found.runs
     across, bounds = max(layout.across, 1), np.asarray(layout.bounds)
     if across == 1:
-        return array, bounds[array[:, HI]] - bounds[array[:, LO]], items.runs
+        return pieces, bounds[pieces[:, HI]] - bounds[pieces[:, LO]], found.runs
     counts = np.diff(bounds[: across * (len(bounds) // across) + 1]).reshape(-1, across)
-    sums = [counts[i[LO] : i[HI], i[PART] : i[PART_END]].sum() for i in array]
-    return array, np.array(sums), items.runs
+    sums = [counts[i[LO] : i[HI], i[PART] : i[PART_END]].sum() for i in pieces]
+    return pieces, np.array(sums), found.runs
 
 
-def time_of(items: np.ndarray, edges: np.ndarray, runs: np.ndarray, threads: int) -> float:
-    """Return how long the items take on so many threads, in edges that one thread visits."""
+def time_of(pieces: np.ndarray, edges: np.ndarray, runs: np.ndarray, threads: int) -> float:
+    """Return how long the pieces take on so many threads, in edges that one thread visits."""
     free, over = np.zeros(threads), dict[int, float]()
     for first, last in zip(runs[:-1], runs[1:], strict=True):
         thread = int(free.argmin())
         for at in range(first, last):
-            tickets = [int(ticket) for ticket in items[at, [FIRST, SECOND]] if ticket]
+            tickets = [int(ticket) for ticket in pieces[at, [FIRST, SECOND]] if ticket]
             begun = max(free[thread], *(over.get(ticket, 0.0) for ticket in tickets), 0.0)
             free[thread] = begun + edges[at]
             over |= dict.fromkeys(tickets, free[thread])
@@ -138,10 +138,10 @@ def line_of(way: str, edges: EdgeData, given: argparse.Namespace) -> tuple[str, 
     workers = [Worker(program, graph, threads=threads) for threads in (1, 2)]
     workers[0].run(workers[0].prepare(program.stages()))
     sums = [workers[0].tables[name].arrays["kept"].sum() for name in ("user", "item")]
-    items, sizes, runs = edges_of_items(workers[0].prepare([exchange])[0])
-    line = f"{way:<28} {form:<10} {len(items):>6} {sizes.max() / sizes.sum():>8.3f}"
+    pieces, sizes, runs = edges_of_pieces(workers[0].prepare([exchange])[0])
+    line = f"{way:<28} {form:<10} {len(pieces):>6} {sizes.max() / sizes.sum():>8.3f}"
     for threads in THREADS:
-        least = time_of(items, sizes, runs, 1 if form == "one thread" else threads)
+        least = time_of(pieces, sizes, runs, 1 if form == "one thread" else threads)
         line += f" {least * threads / sizes.sum():>6.2f}"
     one, two = (seconds_of(worker, given.repeats) for worker in workers)
     line += f" {1e3 * one:>8.2f} {1e3 * two:>8.2f} {one / two:>6.2f}\n"
@@ -154,7 +154,7 @@ def thread_balance(given: argparse.Namespace) -> list[Any]:
     hub = np.bincount(edges.dst).max() / len(edges)
     write(f"{len(edges):,} edges, {len(edges.ids['item']):,} items, of which one has {hub:.0%} of ")
     write("the edges; busiest of 2, 4, 8, 16: its work by the mean\n")
-    write(f"{'sums':<28} {'plan':<10} {'items':>6} {'largest':>8}")
+    write(f"{'sums':<28} {'plan':<10} {'pieces':>6} {'largest':>8}")
     write("".join(f" {threads:>6}" for threads in THREADS))
     write(f" {'1, ms':>8} {'2, ms':>8} {'ratio':>6}\n")
     found = set()

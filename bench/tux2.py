@@ -1,20 +1,25 @@
 """The evaluation of TUX2 (Xiao et al., NSDI 2017) in small: its figures 9 to 15 and its count of
 lines, each beside what the paper says.
 
-usage: python -m bench.tux2 [--figures 9,10,..] [--data DIR] [--small] [--plot FOLDER] [sizes]
+usage: python -m bench.tux2 [--figures 9,10,..] [--data DIR] [--small] [--plot FOLDER] [--page FILE]
+                            [sizes]
 
 DIR (default $TUX_TEST_DATA) holds MovieLens 1M, generated clicks and the Daily Kos corpus; data
 that are not there are generated. --small: all data are generated and tiny, to see that it works.
 --plot draws the curves of figures 10, 11 and 12, in SVG. Seconds are those of training, the median
-(9, 13: the least) of --runs runs. docs/tux2.md has the output.
+of --runs runs; of figure 9 the least of twice as many, of 13 the least. --page puts the output of
+each figure into docs/tux2.md, in place of the block below its heading.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +39,7 @@ from tux.figures.figures import check
 
 def vertex_types(given: argparse.Namespace) -> list[Any]:
     """Print the table of bench/heterogeneity.py."""
-    sizes = {"entries": given.entries, "passes": given.passes, "runs": given.runs}
+    sizes = {"entries": given.entries, "passes": given.passes, "runs": 2 * given.runs}
     heterogeneity.main([word for name, n in sizes.items() for word in (f"--{name}", str(n))])
     return []
 
@@ -99,12 +104,12 @@ FIGURES = {
     "15": PaperFigure(
         "the balance of threads on skewed degrees",
         "a vertex-cut between threads, too, evens out skew",
-        "balance is computed from the lists of items that the engine makes; times are of two "
-        "threads. A vertex that a function changes is changed by one thread at a time",
+        "balance is computed from the pieces of work that the engine makes; times are of one "
+        "thread and of two. A vertex that a function changes is changed by one thread at a time",
         thread_balance,
     ),
     "lines": PaperFigure(
-        "lines of code",
+        "of each app, and of each program in docs/",
         "73 to 83% fewer lines than the same on Petuum and Parameter Server",
         "Python instead of C++; apps do more than the paper's, such as metrics and predictions; "
         "lines without blank lines, comments and docstrings, and an import is one line",
@@ -148,14 +153,34 @@ def sizes(text: str) -> list[int]:
 
 
 def show(name: str, given: argparse.Namespace) -> None:
-    """Print a figure, and draw its curves if there are any."""
-    figure = FIGURES[name]
-    write(f"\n{'lines' if name == 'lines' else f'figure {name}'}: {figure.title}\n")
-    panels = figure.show(given)
-    for head, text in (("TUX2", figure.paper), ("differs", figure.differs)):
-        write(textwrap.fill(f"{head}: {text}", 100, subsequent_indent="  ") + "\n")
+    """Print a figure, put it into the page, and draw its curves if there are any."""
+    figure, out = FIGURES[name], io.StringIO()
+    write(f"\n{heading(name)}: {figure.title}\n")
+    with redirect_stdout(out):
+        panels = figure.show(given)
+        for head, text in (("TUX2", figure.paper), ("differs", figure.differs)):
+            write(textwrap.fill(f"{head}: {text}", 100, subsequent_indent="  ") + "\n")
+    write(out.getvalue())
+    if given.page:
+        replace_block(given.page, heading(name), out.getvalue())
     if given.plot and panels:
         plot(Path(given.plot, f"tux2-{name}.svg"), panels)
+
+
+def heading(name: str) -> str:
+    """Return how the page calls a figure."""
+    return "Lines of code" if name == "lines" else f"Figure {name}"
+
+
+def replace_block(page: Path, head: str, text: str) -> None:
+    """Replace the block of text in the section whose heading begins with `head`."""
+    sections = re.split(r"^(?=## )", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    block = re.compile(r"(?<=^```text\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+    at = next((i for i, each in enumerate(sections) if each.startswith(f"## {head}")), 0)
+    if not at or not block.search(sections[at]):
+        raise SystemExit(f"{page}: no block of text below a heading '## {head}'")
+    sections[at] = block.sub(lambda _: text, sections[at], count=1)
+    page.write_text("".join(sections), encoding="utf-8")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -167,6 +192,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--data", default=os.environ.get("TUX_TEST_DATA", ""), metavar="DIR")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--plot", type=Path, metavar="FOLDER")
+    parser.add_argument("--page", type=Path, metavar="FILE")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5, help="calls that figure 15 times")

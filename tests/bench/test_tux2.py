@@ -173,6 +173,28 @@ def test_sizes_that_are_given_stay(show):
     assert tux2.parse(["--batches", "3,4"]).batches == [3, 4]
 
 
+def test_the_block_of_a_figure_is_replaced_in_the_page(show, tmp_path):
+    page = tmp_path / "page.md"
+    before, after = "## Figure 15\n\n```text\nstays\n```\n", "\nSo.\n\n```text\nstays\n```\n"
+    page.write_text(f"{before}## Lines of code\n\nWhy.\n\n```text\nold\n```\n{after}")
+    lines = show("lines", "--page", str(page))
+    shown = "\n".join(lines[3:])  # behind the machine, and the title
+    assert page.read_text() == (
+        f"{before}## Lines of code\n\nWhy.\n\n```text\n{shown}\n```\n{after}"
+    )
+    with pytest.raises(SystemExit, match="no block of text below a heading '## Figure 16'"):
+        importlib.import_module("bench.tux2").replace_block(page, "Figure 16", "")
+
+
+def test_the_page_has_a_block_for_each_figure():
+    tux2, page = importlib.import_module("bench.tux2"), ROOT / "docs" / "tux2.md"
+    text = page.read_text(encoding="utf-8")
+    for name, figure in tux2.FIGURES.items():
+        _, _, section = text.partition(f"\n## {tux2.heading(name)}: {figure.title}\n")
+        block = section.partition("\n## ")[0].partition("```text\n")[2].partition("```")[0]
+        assert "TUX2: " in block and "differs: " in block, name
+
+
 @pytest.mark.long
 def test_all_figures_on_processes(capsys):
     importlib.import_module("bench.tux2").main(["--small", "--workers", "2"])
