@@ -14,7 +14,6 @@ from bench.tux2_data import clicks_of, ratings_of, records_of, write
 from tux.arrays.edges import EdgeData
 from tux.program.sources import find
 
-SLACKS = (0, 1, 2, 4, 8, 16)
 SOURCE = Path(__file__).with_name("late.py")
 
 
@@ -23,7 +22,7 @@ def curves_by_slack(
 ) -> dict[str, Curve]:
     """Return the curve of a program of bench/late.py at each slack; they take turns."""
     program = find(f"{SOURCE}:{name}").program(**parameters, length=given.late)
-    runs: dict[int, list[Any]] = {slack: [] for slack in SLACKS}
+    runs: dict[int, list[Any]] = {slack: [] for slack in given.slacks}
     for _ in range(given.runs):
         for slack, every in runs.items():
             how = {"workers": given.workers, "slack": slack}

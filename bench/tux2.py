@@ -39,7 +39,8 @@ from tux.figures.figures import check
 
 def vertex_types(given: argparse.Namespace) -> list[Any]:
     """Print the table of bench/heterogeneity.py."""
-    sizes = {"entries": given.entries, "passes": given.passes, "runs": 2 * given.runs}
+    runs = given.runs if given.small else 2 * given.runs
+    sizes = {"entries": given.entries, "passes": given.passes, "runs": runs}
     heterogeneity.main([word for name, n in sizes.items() for word in (f"--{name}", str(n))])
     return []
 
@@ -127,6 +128,7 @@ FULL = {
     "epochs": 12,
     "passes": 8,
     "late": 0.01,
+    "slacks": "0,1,2,4,8,16",
     "batch": 100,
     "batches": "100,1000,10000",
     "blocks": "500,1000,5000",
@@ -141,6 +143,7 @@ SMALL = {
     "epochs": 3,
     "passes": 3,
     "late": 0.001,
+    "slacks": "0,2,16",
     "batch": 20,
     "batches": "10,20,1000",
     "blocks": "5,20",
