@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-COLOURS = ("#bbbbbb", "#4477aa", "#ccbb44", "#aa3377")
-LINES = ("-", "-", "-", "--")
-WIDTHS = (4.0, 2.8, 1.8, 1.0)  # so that a curve that lies on another is seen
+from tux.figures import figures
+
+COLOURS = ("#bbbbbb", "#4477aa", "#ccbb44", "#aa3377", "#66ccee", "#222222")
+LINES = ("-", "-", "-", "--", "-", ":")
+WIDTHS = (4.0, 2.8, 1.8, 1.0, 1.0, 1.0)  # so that a curve that lies on another is seen
 CLOSE = 1e-9  # of a target, by which rounding may miss it
 
 
@@ -81,45 +83,76 @@ def format_number(number: float) -> str:
     return "-" if np.isnan(number) else f"{number:.6g}"
 
 
+def lines_of(curves: Mapping[str, Curve], first: str) -> str:
+    """Return a table: of each curve its metric by epoch and by time, the seconds of an epoch and
+    those in which a worker waited, and epochs and seconds to the target of all. `first` is the
+    head of the column of names.
+    """
+    every = list(curves.values())
+    target, epochs, times = target_of(every), by_epoch(every), by_time(every)
+    wide = max(len(first), *map(len, curves))
+    out = (
+        f"{first:<{wide}} {'s an epoch':>11} {'wait, s':>8}"
+        + "".join(f"{f'epoch {epoch}':>12}" for epoch in epochs)
+        + "".join(f"{f'{seconds:.3g} s':>12}" for seconds in times)
+        + f"{'epochs':>8} {'s':>8}  to {format_number(target)}\n"
+    )
+    for name, curve in curves.items():
+        reached, seconds = curve.until(target)
+        out += (
+            f"{name:<{wide}} {curve.an_epoch:>11.4f} {curve.wait:>8.2f}"
+            + "".join(f"{format_number(curve.after(epoch)):>12}" for epoch in epochs)
+            + "".join(f"{format_number(curve.at(moment)):>12}" for moment in times)
+            + f"{reached:>8} {seconds:>8.3f}\n"
+        )
+    return out
+
+
+def above_best(curves: Mapping[str, Curve]) -> dict[str, Curve]:
+    """Return the curves of how far each is above the least of all, as a share of it."""
+    best = min(float(curve.metric.min()) for curve in curves.values())
+    return {name: curve._replace(metric=curve.metric / best - 1) for name, curve in curves.items()}
+
+
 class Panel(NamedTuple):
-    """Curves that are drawn together, by "epoch" or by "seconds"."""
+    """Curves that are drawn together, by "epoch" or by "seconds"; `log`: on a logarithmic scale."""
 
     title: str
     by: str
     metric: str
     curves: Mapping[str, Curve]
+    log: bool = False
 
 
 def plot(path: Path, rows: Sequence[Sequence[Panel]]) -> None:
-    """Draw panels, row by row."""
-    import matplotlib
+    """Draw panels, row by row, to a file of a kind that `tux.figures.figures` knows."""
+    figures.save(path, lambda: _draw_rows(rows))
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
+def _draw_rows(rows: Sequence[Sequence[Panel]]) -> Any:
     columns = max(map(len, rows))
-    figure, axes = pyplot.subplots(
-        len(rows), columns, figsize=(4.2 * columns, 3.1 * len(rows)), squeeze=False
-    )
+    figure = figures.figure(4.2 * columns, 3.1 * len(rows))
+    axes = figure.subplots(len(rows), columns, squeeze=False)
     for row, panels in zip(axes, rows, strict=True):
         for axis in row[len(panels) :]:
             axis.set_axis_off()
         for axis, panel in zip(row, panels, strict=False):
             _draw(axis, panel)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    return figure
 
 
 def _draw(axis: Any, panel: Panel) -> None:
     for number, (name, curve) in enumerate(panel.curves.items()):
         x = curve.seconds if panel.by == "seconds" else np.arange(1, len(curve.metric) + 1)
-        style = {"color": COLOURS[number % 4], "linestyle": LINES[number % 4]}
-        axis.plot(x, curve.metric, label=name, linewidth=WIDTHS[number % 4], **style)
+        at = number % len(COLOURS)
+        style = {"color": COLOURS[at], "linestyle": LINES[at], "linewidth": WIDTHS[at]}
+        axis.plot(x, curve.metric, label=name, **style)
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.by)
     axis.set_xlim(left=0)
     axis.xaxis.get_major_locator().set_params(integer=panel.by == "epoch")
+    if panel.log:
+        axis.set_yscale("log", nonpositive="mask")
     axis.set_ylabel(panel.metric)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)

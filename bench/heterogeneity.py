@@ -14,7 +14,9 @@ usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
 
 All take the same steps. Seconds and bytes are those of a pass (of the messages between workers,
 which hold what has changed), the least and the mean of several runs in turn. `dense`: bytes of the
-same rows if all of their values travelled, as in engines that send rows whole.
+same rows if all of their values travelled, as in engines that send rows whole. `TUX2`: seconds of
+an iteration of the four programs in figure 9 of Xiao et al., NSDI 2017, on 32 servers, and their
+share of the first.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ PROGRAMS = {
     "c": ("CompactBlockPG", "source"),
     "d": ("PlainBlockPG", "source"),
 }
+PAPER = {"a'": 136, "b": 120, "c": 114, "d": 97}
+"""Seconds of TUX2."""
 
 
 def step_and_tell(feature, tau, p):  # type: ignore[no-untyped-def]
@@ -231,7 +235,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{'program':<14} {'objective':>14} {'bytes sent':>12} {'dense':>12} {'seconds':>8} "
         f"{'mean':>8}"
     )
-    write("".join(f" {f'of ({first})':>7}" for first in ("a", "a'")) + "\n")
+    write(
+        "".join(f" {f'of ({first})':>7}" for first in ("a", "a'")) + f"{'TUX2':>6} {'of 136':>7}\n"
+    )
     for letter, (name, _) in PROGRAMS.items():
         records, taken = last[letter], seconds[letter]
         sent, dense = (
@@ -242,7 +248,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"{dense:>12,.0f} "
         )
         write(f"{min(taken):>8.3f} {statistics.mean(taken):>8.3f} ")
-        write("".join(f" {min(taken) / min(seconds[first]):>7.2f}" for first in ("a", "a'")) + "\n")
+        write("".join(f" {min(taken) / min(seconds[first]):>7.2f}" for first in ("a", "a'")))
+        told = PAPER.get(letter)
+        write(f"{told:>6} {told / 136:>7.2f}\n" if told else f"{'-':>6} {'-':>7}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Workers of which each is late now and then: programs of bench/angel.py and bench/blockpg.py.
-Worker processes load this file alone, so it imports nothing beside it.
+"""Workers of which each is late now and then: programs of bench/angel.py, bench/blockpg.py and
+bench/tux2.py. Worker processes load this file alone, so it imports nothing beside it.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from tux.apps.linear.linear import Linear
 from tux.base.random import key, uniforms
 from tux.clock.steps import Step
 from tux.program.params import param
+from tux.program.sources import find
 from tux.program.stage import Cluster, Stage
-from tux.stages import MiniBatch
+from tux.stages import Exchange, MiniBatch
+
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+FactorsInStages: Any = find(str(EXAMPLES / "tux2_mf.py")).program
 
 
 class LateStage(Stage, Step):
@@ -85,3 +90,19 @@ class LateBlockPG(BlockPG):
             MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s
             for s in super().stages(cluster)
         ]
+
+
+class LateFactors(FactorsInStages):
+    """Matrix factorization by gradients on such workers, in mini-batches of users: each of them
+    touches most items, so all workers change the same ones.
+    """
+
+    batch: int = param(1000, "users in a mini-batch", low=1)
+    length: float = param(0.0, "seconds that a worker is late", low=0, dtype="f8")
+
+    def stages(self) -> list[Any]:
+        """Return the stages of matrix factorization over users, with waits."""
+        batch, *others = super().stages()
+        exchange, *applies = batch.inside
+        steps = Exchange(exchange.f, over="user"), *applies
+        return straggling([MiniBatch(*steps, vertices=self.batch), *others], self.length)

@@ -2,7 +2,6 @@
 and scipy, on one to three workers; and the page itself.
 """
 
-import ast
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from support.machines.team import by_id, train_team
 
+from bench.line_counts import code_lines
 from tux.arrays.edges import EdgeData
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
@@ -151,37 +151,20 @@ def test_a_single_pair_is_assigned():
 # ---- the page
 
 
-def lines_of_code(text):
-    """Count a program's lines without blank ones, comments and docstrings; an import is one."""
-    numbers = {line for line, each in enumerate(text.splitlines(), 1) if not _is_blank(each)}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            numbers -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-        if isinstance(node, ast.ImportFrom):
-            numbers -= set(range(node.lineno + 1, node.end_lineno + 1))
-    return len(numbers)
-
-
-def _is_blank(line):
-    return not line.strip() or line.lstrip().startswith("#")
-
-
 def test_the_gallery_has_ten_programs_or_more():
     assert len(GALLERY) >= 10
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_programs_of_the_gallery_are_short(name):
-    assert lines_of_code((Path("docs") / name).read_text(encoding="utf-8")) <= 60
+    assert code_lines((Path("docs") / name).read_text(encoding="utf-8")) <= 60
 
 
 def test_the_lines_of_the_programs_of_tux2_are_counted():
     rows = re.findall(r"\]\((examples/tux2_\w+\.py)\).*\| (\d+) \|", PAGE)
     assert len(rows) == 3
     for name, lines in rows:
-        assert lines_of_code((Path("docs") / name).read_text(encoding="utf-8")) == int(lines)
+        assert code_lines((Path("docs") / name).read_text(encoding="utf-8")) == int(lines)
 
 
 def test_the_gallery_shows_each_example():
