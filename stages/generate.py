@@ -181,7 +181,11 @@ class Generate(CallingStage):
             )
         if use is None:
             partition.spool = Spool(self.over, widths, partition.scratch)
-        client = PullClient(partition, self.over) if use is not None and part is not None else None
+        client = (
+            PullClient(partition, self.over, self._fields_of_lists(partition.program))
+            if use is not None and part is not None
+            else None
+        )
         return GeneratedLists(
             partition,
             self.over,
@@ -192,6 +196,16 @@ class Generate(CallingStage):
             batch,
             client,
         )
+
+    def _fields_of_lists(self, program: BaseProgram) -> dict[str, list[str]]:
+        """Return the fields of rows that `use` may read or change, by the list that leads to
+        them.
+        """
+        fields, calls = program.vertices[self.over].fields, self._calls_of(program, self.use)
+        return {
+            name: [f for f in fields if any(c.effects.of(f"{name}.{self.over}", f) for c in calls)]
+            for name in self.lists
+        }
 
     def _with_number_check(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
         """Return `make` that raises ProgramError where a list names a vertex that is not there: its
