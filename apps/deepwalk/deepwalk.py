@@ -20,7 +20,7 @@ from tux.stages import Generate, MiniBatch
 # as many: rows that a mini-batch touches often are then a clock older
 BLOCKS = 5
 # vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
-TOKENS = 400_000
+TOKENS = 600_000
 
 
 def small_vectors(p):

@@ -24,8 +24,8 @@ from tux.sync.pull import PullServer, UnackedChanges, share
 from tux.sync.pulled_rows import add_to_rows, find_touched, look_up_rows, tabulate
 from tux.sync.row_window import RowWindow, StepRows, order_by_home
 
-OFTEN = 6
-"""The number of times from which on a step touches a row often."""
+OFTEN = 2
+"""A step touches a row often if more than so many times as often as its rows on average."""
 
 
 class AskedRows(NamedTuple):
@@ -137,7 +137,8 @@ class PullClient:
         if window is None:
             window = self._window = RowWindow(step, self.server.fields, self._last, self._none)
         ends = step == window.first + slack
-        touched = window.touch(positions, levels, times >= OFTEN, ends=ends)
+        often = times > OFTEN * int(times.sum()) / max(len(times), 1)
+        touched = window.touch(positions, levels, often, ends=ends)
         if ends:
             self._window = None
         self._steps[block.number, block.round] = step

@@ -76,9 +76,8 @@ class RowWindow:
             for f, array in enumerate(arrays):
                 if len(array) < room:
                     wide = max(room, len(array) * 3 // 2)
-                    arrays[f] = allocate_aligned((wide, array.shape[1]), array.dtype)
+                    arrays[f] = allocate_aligned((wide, array.shape[1]), array.dtype, zero=True)
                     arrays[f][: len(array)] = array
-                    arrays[f][len(array) :] = 0
 
     def put_values(self, field: int, places: np.ndarray, values: np.ndarray) -> None:
         """Put the masters' values (r, width) of some rows in place. Changes that are not sent stay
