@@ -16,8 +16,8 @@ from tux.program.params import param
 from tux.program.types import Edge, Vertex
 from tux.stages import Generate, MiniBatch
 
-# mini-batches in a round of walks of two workers; times the pairs of workers, and with slack twice
-# as many: rows that a mini-batch touches often are then a clock older
+# mini-batches in a round of walks of two workers; times the pairs of workers, and with slack two or
+# three times as many, as rows are older
 BLOCKS = 5
 # vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
 TOKENS = 600_000
@@ -87,5 +87,7 @@ class DeepWalk(WalkProgram, Embedding):
             path="walk_length",
             noise="pool",
         )
-        blocks = BLOCKS * min(1 + cluster.slack, 2) * max(1, cluster.workers // 2)
+        blocks = BLOCKS * max(1, cluster.workers // 2)
+        if cluster.slack:
+            blocks = max(2 * blocks, 3 * BLOCKS)
         return [MiniBatch(walks, vertices=self.batch_size, blocks=0 if self.batch_size else blocks)]
