@@ -52,12 +52,10 @@ from tux.messages.payloads import (
     Contribution,
     EvalRows,
     ModelRows,
-    PullAnswer,
-    PullRequest,
-    Push,
     Totals,
 )
 from tux.messages.piece import Content, Piece, RoundPiece, content_of
+from tux.messages.pull_payloads import FieldRows, PullAnswer, PullRequest, Push
 from tux.messages.touched import FIRST, ONCE, RowsByBlock
 from tux.program.fields import mirror, shared, total, value
 from tux.rows.table import RowTable
@@ -135,10 +133,11 @@ READERS: dict[Kind, tuple[Read, ...]] = {
     Kind.MODEL_ROWS: (lambda m: ModelRows.read(m, TABLES, [5, 5]),),
     Kind.PIECE: (lambda m: Piece.read(m, 10), lambda m: RoundPiece.read(m, 10)),
     Kind.TAKEN: (content_of,),
-    Kind.PULL_REQUEST: (PullRequest.read,),
-    Kind.PULL_ANSWER: (lambda m: PullAnswer.read(m, FIELDS, {3: 2}),),
-    Kind.PUSH: (Push.read,),
+    Kind.PULL_REQUEST: (lambda m: PullRequest.read(m, 2),),
+    Kind.PULL_ANSWER: (lambda m: PullAnswer.read(m, FIELDS, {3: [2, 2]}),),
+    Kind.PUSH: (lambda m: Push.read(m, 2),),
 }
+TWO_ROWS = FieldRows(np.array([4, 1], np.int32), np.array([2, 2], np.int32))
 HEADS = np.array([2, 7, 0], np.int32)
 WEIGHTS = np.array([1, 2, 3], np.float32)
 ANSWERED = [np.array([1], np.int32), np.uint8([ONCE])]
@@ -156,9 +155,9 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.PIECE, Content.STATE, [np.ones(10, np.uint8)]),
     (Kind.PIECE, 0, [np.array([12]), np.ones(10, np.uint8)]),
     (Kind.TAKEN, Content.STATE, []),
-    (Kind.PULL_REQUEST, 0, PullRequest(3, 1, np.array([4, 1], np.int32)).arrays()),
+    (Kind.PULL_REQUEST, 0, PullRequest(3, 1, TWO_ROWS).arrays()),
     (Kind.PULL_ANSWER, 0, PullAnswer(3, 2, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
-    (Kind.PUSH, 0, Push(3, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
+    (Kind.PUSH, 0, Push(3, TWO_ROWS, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
 )
 CONTROLS: tuple[control.Control, ...] = (
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "host", "tcp://127.0.0.1:1"),

@@ -40,11 +40,11 @@ class Generate(CallingStage):
 
         # `start` is v's number; write those of others into the lists
         make(start, path, noise, topology, p, rng, round)
-        # from their masters; those of later blocks meanwhile, as slack allows
-        pull the rows of all vertices in the lists
+        # from their masters, unless one of the `slack` blocks before has pulled them
+        pull the rows of all vertices in the lists, with the fields that `use` needs of them
         # path[i].page.u[k]: for each v, in the block's order
         use(path, noise, tau, p, rng, progress, share)
-        push the changes of their shared fields
+        push the changes of their shared fields, of rows that are kept after these blocks
 
     `lists` names the lists and gives the most that each can hold, a number or an integer parameter:
     ``path="length"``. In `make` they are arrays of integers, full of -1; what stands before the
@@ -52,8 +52,8 @@ class Generate(CallingStage):
     at the other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of
     the run that is over, `share` the part that masters take of changes to fields with
     combine="sqrt_mean" (`tux.sync.pull.share`; of other fields all). The type is declared
-    ``Vertex(remote=True)``: with several workers none of its rows stay on a worker. Only inside a
-    MiniBatch, alone.
+    ``Vertex(remote=True)``: with several workers a row stays on a worker for `slack` + 1 blocks at
+    most (`tux.sync.pull`). Only inside a MiniBatch, alone.
 
     If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at`
     of the first list in turn, of several vertices side by side, so that they wait for memory
@@ -181,7 +181,11 @@ class Generate(CallingStage):
             )
         if use is None:
             partition.spool = Spool(self.over, widths, partition.scratch)
-        client = PullClient(partition, self.over) if use is not None and part is not None else None
+        client = (
+            PullClient(partition, self.over, self._fields_of_lists(partition.program))
+            if use is not None and part is not None
+            else None
+        )
         return GeneratedLists(
             partition,
             self.over,
@@ -192,6 +196,16 @@ class Generate(CallingStage):
             batch,
             client,
         )
+
+    def _fields_of_lists(self, program: BaseProgram) -> dict[str, list[str]]:
+        """Return the fields of rows that `use` may read or change, by the list that leads to
+        them.
+        """
+        fields, calls = program.vertices[self.over].fields, self._calls_of(program, self.use)
+        return {
+            name: [f for f in fields if any(c.effects.of(f"{name}.{self.over}", f) for c in calls)]
+            for name in self.lists
+        }
 
     def _with_number_check(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
         """Return `make` that raises ProgramError where a list names a vertex that is not there: its

@@ -9,7 +9,8 @@ import time
 from collections import defaultdict
 
 from support.mutants.mutants import MUTANTS
-from support.mutants.mutation import CAUGHT, OF_EPOCHS
+from support.mutants.mutation import CAUGHT, OF_EPOCHS, OF_PULLS
+from support.programs import pull_probe
 from support.programs.probe import Simulation
 from support.programs.probe_scenario import SLACKS, ProbeScenario
 from support.programs.stretch_probe import FINITE, StretchSimulation
@@ -29,11 +30,23 @@ def simulate_epochs(seed):
     return simulation.slack, simulation.run().check()
 
 
+def simulate_pulls(seed):
+    """Do the same with rows that are pulled."""
+    simulation = pull_probe.PullSimulation(seed)
+    return simulation.slack, simulation.run().check()
+
+
 def catch_mutant(name, seeds):
     """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
     if none does.
     """
-    simulate = simulate_epochs if name in OF_EPOCHS else simulate_clocks
+    simulate = (
+        simulate_epochs
+        if name in OF_EPOCHS
+        else simulate_pulls
+        if name in OF_PULLS
+        else simulate_clocks
+    )
     for seed in range(seeds):
         try:
             with MUTANTS[name]():
@@ -67,6 +80,7 @@ def main(seeds):
     start, survivors = time.perf_counter(), 0
     right, stalest = run_seeds("clocks", simulate_clocks, seeds)
     also_right, stalest_epochs = run_seeds("epochs", simulate_epochs, seeds)
+    pulls_right, stalest_pulls = run_seeds("pulls", simulate_pulls, seeds)
     for name in MUTANTS:
         catch = catch_mutant(name, MOST)
         survivors += catch is None
@@ -81,7 +95,9 @@ def main(seeds):
     )
     stale = all(stalest[slack] == slack for slack in SLACKS)
     stale_epochs = all(stalest_epochs[slack] == slack for slack in FINITE)
-    return right and also_right and not survivors and stale and stale_epochs
+    stale_pulls = all(stalest_pulls[slack] == slack for slack in pull_probe.SLACKS)
+    all_right = right and also_right and pulls_right
+    return all_right and not survivors and stale and stale_epochs and stale_pulls
 
 
 if __name__ == "__main__":

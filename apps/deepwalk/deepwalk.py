@@ -16,11 +16,11 @@ from tux.program.params import param
 from tux.program.types import Edge, Vertex
 from tux.stages import Generate, MiniBatch
 
-# mini-batches in a round of walks of two workers; times the clocks that rows may be old, and the
-# pairs of workers
+# mini-batches in a round of walks of two workers; times the pairs of workers, and with slack two or
+# three times as many, as rows are older
 BLOCKS = 5
 # vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
-TOKENS = 400_000
+TOKENS = 600_000
 
 
 def small_vectors(p):
@@ -72,8 +72,8 @@ class DeepWalk(WalkProgram, Embedding):
     input = DeepWalkInput(labels=True)
     node = Vertex(
         remote=True,
-        u=shared("dimensions", init=small_vectors, combine="sqrt_mean"),
-        c=shared("dimensions", combine="sqrt_mean"),
+        u=shared("dimensions", init=small_vectors, combine="sqrt_mean", wire="i1"),
+        c=shared("dimensions", combine="sqrt_mean", wire="i1"),
     )
     link = Edge("node", "node")
 
@@ -87,7 +87,7 @@ class DeepWalk(WalkProgram, Embedding):
             path="walk_length",
             noise="pool",
         )
-        blocks = (
-            0 if self.batch_size else BLOCKS * (1 + cluster.slack) * max(1, cluster.workers // 2)
-        )
-        return [MiniBatch(walks, vertices=self.batch_size, blocks=blocks)]
+        blocks = BLOCKS * max(1, cluster.workers // 2)
+        if cluster.slack:
+            blocks = max(2 * blocks, 3 * BLOCKS)
+        return [MiniBatch(walks, vertices=self.batch_size, blocks=0 if self.batch_size else blocks)]

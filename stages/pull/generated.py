@@ -13,7 +13,14 @@ from tux.clock.block import Block
 from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.program.stage import Batch
-from tux.stages.pull.pull_rows import ClosingPull, ClosingPush, PullClient, PullRows, PushChanges
+from tux.stages.pull.pull_rows import PullClient
+from tux.stages.pull.pull_steps import (
+    ClosingPull,
+    ClosingPush,
+    PullRows,
+    PushChanges,
+    PushKept,
+)
 from tux.sync.pull import list_lengths, share
 
 Lists = dict[str, np.ndarray]
@@ -66,10 +73,13 @@ class GeneratedLists:
         return [MakeLists(self), pull, WalkPulled(self, self.client), PushChanges(self.client)]
 
     def closing(self) -> list[Step]:
-        """Return the steps after the blocks: a clock that touches nothing and waits until the
-        masters hold the changes of all before it.
+        """Return the steps after the blocks: a clock that pushes what workers still keep, and waits
+        until the masters hold all changes.
         """
-        return [] if self.client is None else [ClosingPull(self.client), ClosingPush(self.client)]
+        if self.client is None:
+            return []
+        kept = [PushKept(self.client)] if self.partition.slack else []
+        return [*kept, ClosingPull(self.client), ClosingPush(self.client)]
 
     def starts(self, block: Block) -> np.ndarray:
         """Return the vertices of a block whose masters are here."""
@@ -172,13 +182,9 @@ class WalkPulled(Step):
         self._generated, self._client = generated, client
 
     def run(self, block: Block | None = None) -> None:
-        """Run `use` on a block: lay the rows out, walk the edges, and note the changes of the
-        rows.
-        """
+        """Run `use` on a block: lay the rows out, and walk the edges."""
         assert block is not None
         made, client = self._generated, self._client
         rows, lists = client.lay_out(block, made.lists_of(block))
-        before = [array.copy() for array in rows]
         ids = (client.ids_of(block),) if made.kernels.ids else ()
         made.use(block, (*client.shape_fields(rows), *ids), lists)
-        client.note_changes(block, rows, before)

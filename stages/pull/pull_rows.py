@@ -1,40 +1,51 @@
-"""Rows that come when they are touched: the worker's side of the pull protocol, and its steps.
-The masters' side is `tux.sync.pull`.
+"""Rows that come when they are touched: the worker's side of the pull protocol. The masters' side
+is `tux.sync.pull`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tux.arrays.integers import index_dtype
 from tux.base.errors import ProgramError
+from tux.base.random import key
 from tux.clock.block import Block
-from tux.clock.steps import Pull, Sync
 from tux.engine.partition import Partition
 from tux.messages.encoding import Arrays
 from tux.messages.message import Kind, Message, checking
-from tux.messages.payloads import PullAnswer, PullRequest, Push
+from tux.messages.pull_payloads import FieldRows, PullAnswer, PullRequest, Push
 from tux.rows.table import freeze
 from tux.sync.fields import of_kinds
 from tux.sync.master_tables import MasterTables
-from tux.sync.pull import (
-    PullServer,
-    UnackedChanges,
-    join_aligned,
-    share,
-)
-from tux.sync.pulled_rows import group_by_home, look_up_rows, tabulate
+from tux.sync.pull import PullServer, UnackedChanges, share
+from tux.sync.pulled_rows import add_to_rows, find_touched, look_up_rows, tabulate
+from tux.sync.row_window import RowWindow, StepRows, order_by_home
+
+OFTEN = 2
+"""A step touches a row often if more than so many times as often as its rows on average."""
+
+
+class AskedRows(NamedTuple):
+    """The rows of a step that one home was asked for: the positions of their vertices, their places
+    in the window, and how many of them each field has, the first ones.
+    """
+
+    positions: np.ndarray
+    places: np.ndarray
+    counts: np.ndarray
 
 
 class PullClient:
-    """A Generate's rows on one of several workers: asks the masters for them, lays them out for
-    the kernel, and sends changes back.
+    """A Generate's rows on one of several workers: asks the masters for them, keeps them for the
+    kernel, and sends changes back. `fields_of`: the fields that the kernel uses, by list.
     """
 
-    def __init__(self, partition: Partition, over: str) -> None:
+    def __init__(
+        self, partition: Partition, over: str, fields_of: Mapping[str, Collection[str]]
+    ) -> None:
         part = partition.graph.vertices[over].part
         assert part is not None
         self.partition, self.over, self.table = partition, over, partition.tables[over]
@@ -45,24 +56,32 @@ class PullClient:
         )
         self._order, self._kind = part.order, index_dtype(len(part.ids))
         self._none = freeze(np.empty(0, part.masters.dtype))
+        declared = self.table.declared
         self._fields = of_kinds(self.table, ("shared",))
-        if strange := [f for f, d in self.table.declared.items() if d.kind != "shared"]:
+        if strange := [f for f, d in declared.items() if d.kind != "shared"]:
             raise ProgramError(
-                f"{over}.{strange[0]} is a {self.table.declared[strange[0]].kind} field",
+                f"{over}.{strange[0]} is a {declared[strange[0]].kind} field",
                 do="what is pulled is shared",
             )
         self._parts = [self._part(partition, f) for f in self._fields]
         masters = partition.server.tables[over]
         self.server = PullServer(
-            [masters.arrays[f] for f in self._fields], len(part.masters), partition.workers
+            [masters.arrays[f] for f in self._fields],
+            len(part.masters),
+            partition.workers,
+            [declared[f].wire == "i1" for f in self._fields],
         )
-        # steps so far; those of the blocks under way
-        self._begun, self._steps = 0, dict[tuple[int, int], int]()
-        # by step and home: the positions that were asked for
-        self._ids: dict[int, list[np.ndarray]] = {}
-        # by step and home: the answers
-        self._pulled: dict[int, dict[int, PullAnswer]] = {}
-        self._changes: dict[int, list[Arrays]] = {}
+        # those with most fields first: the rows of a field are then the first ones
+        self._lists = sorted(fields_of, key=lambda name: -len(fields_of[name]))
+        self._last = [
+            max((i for i, name in enumerate(self._lists) if f in fields_of[name]), default=-1)
+            for f in self._fields
+        ]
+        self._begun, self._steps = 0, dict[tuple[int, int], int]()  # steps so far; of each block
+        self._window: RowWindow | None = None  # the one that takes in rows
+        self._touched: dict[int, StepRows] = {}  # by step
+        self._asked: dict[int, list[AskedRows]] = {}  # by step and home
+        self._pulled: dict[int, dict[int, PullAnswer]] = {}  # by step and home
         self._unacked = UnackedChanges()
         self.sync_id = -1  # of the step that pulls
         self._warm()
@@ -78,76 +97,154 @@ class PullClient:
 
     def _warm(self) -> None:
         """Compile or load the functions that the first step calls, so that it does not wait for
-        them.
+        them: go through a step of one row that nobody has.
         """
-        nothing = [freeze(array[:0].copy()) for array in self.server.fields]
-        server, unacked = PullServer([array.copy() for array in nothing], 0, 1), UnackedChanges()
-        server.pull(0, 0, PullRequest(0, 0, self._number[self._none]))
-        server.push(0, Push(0, nothing))
-        unacked.note(0, [self._none], [nothing])
-        ids, _ = group_by_home(self._none.copy(), self._home, self._workers)
-        slots = tabulate(ids)
-        unacked.add_to([array.copy() for array in nothing], slots, step=1, folded=[0])
-        look_up_rows(ids, slots)
+        fields = [array[:1].copy() for array in self.server.fields]
+        masters = len(fields[0]) if fields else 0
+        server = PullServer(fields, masters, 1, self.server.wire.coded)
+        numbers = freeze(np.arange(masters, dtype=np.int32))
+        rows = FieldRows(numbers, freeze(np.full(len(fields), masters, np.int32)))
+        (reply,) = server.pull(0, 0, PullRequest(0, 0, rows))
+        changes = self._warm_window(fields, masters, reply.answer)
+        sent = server.wire.pack_changes(changes, [np.uint64(0)] * len(fields))
+        server.push(0, Push(0, rows, [freeze(each) for each in sent]))
+
+    def _warm_window(self, fields: Arrays, masters: int, answer: PullAnswer) -> Arrays:
+        """Go through a window of that step; return the changes."""
+        window = RowWindow(0, fields, [0] * len(fields), self._none)
+        lists = np.zeros(masters, self._none.dtype)
+        positions, levels, times = find_touched(lists, np.array([masters]))
+        touched = window.touch(positions, levels, times > 1, ends=True)
+        order_by_home(positions, levels, self._home, self._workers, 1)
+        look_up_rows(positions, window.slots)
+        window.make_room()
+        for f, array in enumerate(fields):
+            self.server.wire.write_values(f, answer.values, array)
+            add_to_rows(array, tabulate(positions), positions, freeze(array.copy()))
+            window.put_values(f, touched.places, array)
+        return [freeze(window.take_changes(f, touched.places)) for f in range(len(fields))]
 
     def pull(self, clock: int, block: Block, lists: dict[str, np.ndarray]) -> int:
-        """Ask every home for the rows that the block's lists touch; return the number of answers to
-        come.
+        """Ask every home for the rows that the block's lists touch and that are not kept; return
+        the number of answers to come.
         """
-        flat = np.concatenate([array.reshape(-1) for array in lists.values()])
-        ids, counts = group_by_home(flat, self._home, self._workers)
-        self._steps[block.number, block.round] = self._begun
-        return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.partition.most_apart)
+        slack, step = self.partition.slack, self._begun
+        flat = [lists[name].reshape(-1) for name in self._lists]
+        positions, levels, times = find_touched(
+            np.concatenate(flat), np.cumsum([len(each) for each in flat])
+        )
+        window = self._window
+        if window is None:
+            window = self._window = RowWindow(step, self.server.fields, self._last, self._none)
+        ends = step == window.first + slack
+        often = times > OFTEN * int(times.sum()) / max(len(times), 1)
+        touched = window.touch(positions, levels, often, ends=ends)
+        if ends:
+            self._window = None
+        self._steps[block.number, block.round] = step
+        self._touched[step] = touched
+        asked = self._by_home(positions, touched.places, levels, touched.asked)
+        least = max(window.first, step - 1)
+        if self.partition.is_asynchronous:
+            least = max(step - self.partition.most_apart, 0)
+        return self._ask(clock, asked, least)
 
     def pull_nothing(self, clock: int) -> int:
         """Ask every home to answer when the changes of all steps before this one are folded."""
-        return self._ask(clock, [self._none] * self._workers, 0)
+        return self._ask(clock, self._nothing(), self._begun)
 
-    def _ask(self, clock: int, ids: list[np.ndarray], slack: int) -> int:
+    def _nothing(self) -> list[AskedRows]:
+        none = np.zeros(len(self._fields), np.int32)
+        return [AskedRows(self._none, np.empty(0, np.int64), none)] * self._workers
+
+    def _by_home(
+        self, positions: np.ndarray, places: np.ndarray, levels: np.ndarray, chosen: Any = ...
+    ) -> list[AskedRows]:
+        """Return those rows that are `chosen`, by home, with what each field has of them."""
+        positions, places, levels = positions[chosen], places[chosen], levels[chosen]
+        order, counts = order_by_home(
+            positions, levels, self._home, self._workers, max(len(self._lists), 1)
+        )
+        cuts = np.cumsum(counts.sum(axis=1))[:-1]
+        of_fields = [
+            np.array([of_level[: last + 1].sum() for last in self._last], np.int32)
+            for of_level in counts
+        ]
+        return [
+            AskedRows(*each)
+            for each in zip(
+                np.split(positions[order], cuts),
+                np.split(places[order], cuts),
+                of_fields,
+                strict=True,
+            )
+        ]
+
+    def _ask(self, clock: int, asked: list[AskedRows], least_folded: int) -> int:
         step, self._begun = self._begun, self._begun + 1
-        self._ids[step], self._pulled[step] = ids, {}
-        for home, asked in enumerate(ids):
-            request = PullRequest(step, max(step - slack, 0), self._number[asked])
-            self._send(Kind.PULL_REQUEST, home, clock, request.arrays(), len(asked))
+        self._asked[step], self._pulled[step] = asked, {}
+        for home, rows in enumerate(asked):
+            request = PullRequest(step, least_folded, self._numbers(rows))
+            self._send(Kind.PULL_REQUEST, home, clock, request.arrays(), len(rows.positions))
         return self._workers
+
+    def _numbers(self, rows: AskedRows) -> FieldRows:
+        return FieldRows(freeze(self._number[rows.positions]), freeze(rows.counts))
 
     def install(self, message: Message) -> None:
         """Take an answer of one home. Its bytes are counted here, by who has asked: the home may
         send it when its own worker is in the next epoch, or not there yet.
         """
-        home = message.source
+        home, wire = message.source, self.server.wire
         asked = {
-            step: len(self._ids[step][home])
+            step: self._asked[step][home].counts.tolist()
             for step, pulled in self._pulled.items()
             if home not in pulled
         }
-        answer = PullAnswer.read(message, self.server.fields, asked)
+        counts = {step: wire.counts(rows) for step, rows in asked.items()}
+        answer = PullAnswer.read(message, wire.like, counts)
         self._pulled[answer.step][home] = answer
-        if asked[answer.step] and home != self.partition.rank:
+        if len(self._asked[answer.step][home].positions) and home != self.partition.rank:
             self.partition.bytes_sent[self.over] += message.nbytes
             self.partition.spans.pulled[home] += message.nbytes
 
     def lay_out(
         self, block: Block, made: dict[str, np.ndarray]
     ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-        """Return the rows of a block, home after home, with those changes of this worker that are
-        not in them yet; and its lists as numbers of rows.
+        """Return the rows that the worker keeps, those of a block among them, with all changes of
+        this worker; and the block's lists as numbers of rows.
         """
         step = self._steps[block.number, block.round]
-        answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
+        window, pulled = self._touched[step].window, self._pulled.pop(step)
         with self.partition.timing("send"):
-            rows = [
-                join_aligned([answer.values[j] for answer in answers])
-                for j in range(len(self._fields))
-            ]
-            slots = tabulate(np.concatenate(self._ids[step]))
-            folded = [answer.folded for answer in answers]
-            self._unacked.add_to(rows, slots, step=step, folded=folded)
+            window.make_room()
+            for f in range(len(self._fields)):
+                self._put_field(f, step, window, [pulled[home] for home in range(self._workers)])
+            del self._asked[step]
             lists = {
-                name: look_up_rows(array.reshape(-1), slots).reshape(array.shape)
+                name: look_up_rows(array.reshape(-1), window.slots).reshape(array.shape)
                 for name, array in made.items()
             }
-        return rows, lists
+        return window.rows, lists
+
+    def _put_field(
+        self, field: int, step: int, window: RowWindow, answers: list[PullAnswer]
+    ) -> None:
+        """Put the values of a field that a step has pulled into its window."""
+        own, asked = self.server.fields[field], self._asked[step]
+        counts = [int(rows.counts[field]) for rows in asked]
+        values = np.empty((sum(counts), own.shape[1]), own.dtype)
+        at = np.cumsum([0, *counts])
+        for home, answer in enumerate(answers):
+            self.server.wire.write_values(field, answer.values, values[at[home] : at[home + 1]])
+        folded = [answer.folded for answer in answers]
+        if self._unacked.forget(folded):
+            positions = np.concatenate(
+                [rows.positions[:count] for rows, count in zip(asked, counts, strict=True)]
+            )
+            self._unacked.add_to(field, values, tabulate(positions), step=step, folded=folded)
+        places = [rows.places[:count] for rows, count in zip(asked, counts, strict=True)]
+        window.put_values(field, np.concatenate(places), values)
 
     def shape_fields(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the fields of pulled rows in the shapes that UDFs see."""
@@ -157,49 +254,84 @@ class PullClient:
         )
 
     def ids_of(self, block: Block) -> np.ndarray:
-        """Return the dense index of each pulled row of a block, (r,)."""
-        positions = np.concatenate(self._ids[self._steps[block.number, block.round]])
-        return freeze(self._order[positions].astype(self._kind))
-
-    def note_changes(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
-        """Note the changes of a block's rows, which were `before`; `before` is used up."""
-        step = self._steps[block.number, block.round]
-        with self.partition.timing("send"):
-            for array, old in zip(rows, before, strict=True):
-                np.subtract(array, old, out=old)
-            cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
-            by_home = [np.split(old, cuts) for old in before]
-            self._changes[step] = [
-                [freeze(parts[home]) for parts in by_home] for home in range(self._workers)
-            ]
+        """Return the dense index of each row that is kept, (r,)."""
+        window = self._touched[self._steps[block.number, block.round]].window
+        return freeze(self._order[window.positions].astype(self._kind))
 
     def push(self, clock: int, block: Block) -> int:
-        """Send every home the changes of its rows, or the share of them that it takes; no answer
-        comes.
-        """
+        """Send every home the changes that go at the end of a block's step; no answer comes."""
         step = self._steps.pop((block.number, block.round))
-        changes, ids = self._changes.pop(step), self._ids.pop(step)
-        if self.partition.slack:
-            self._unacked.note(step, [freeze(each) for each in ids], changes)
-        sent = [
-            [
-                each if part == 1 else each * part
-                for each, part in zip(home, self._parts, strict=True)
-            ]
-            for home in changes
-        ]
-        return self._push(clock, step, ids, sent)
+        touched = self._touched.pop(step)
+        touched.window.note_changes(touched)
+        ends = step == touched.window.first + self.partition.slack
+        chosen = None if ends else touched.places[touched.sent]
+        with self.partition.timing("send"):
+            of = self.partition.pass_number, block.round, block.number
+            return self._push_changes(clock, step, touched.window, chosen, of)
+
+    def push_kept(self, clock: int) -> int:
+        """Send every home all changes that are kept, as a step of its own. Windows begin anew."""
+        step, window, self._window = self._begun, self._window, None
+        self._begun += 1
+        if window is None:
+            return self._push_none(clock, step)
+        return self._push_changes(clock, step, window, None, ("kept", step))
 
     def push_nothing(self, clock: int) -> int:
         """Send every home no changes: the push of the step that `pull_nothing` began."""
         step = self._begun - 1
-        nothing = [array[:0] for array in self.server.fields]
-        del self._pulled[step]
-        return self._push(clock, step, self._ids.pop(step), [nothing] * self._workers)
+        del self._pulled[step], self._asked[step]
+        return self._push_none(clock, step)
 
-    def _push(self, clock: int, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> int:
+    def _push_none(self, clock: int, step: int) -> int:
+        none = [array[:0] for array in self.server.wire.like]
+        return self._push(clock, step, self._nothing(), [none] * self._workers)
+
+    def _push_changes(
+        self,
+        clock: int,
+        step: int,
+        window: RowWindow,
+        chosen: np.ndarray | None,
+        of: Sequence[object],
+    ) -> int:
+        """Send the changes of the chosen rows of a window, or of all: the share of them that
+        masters take. Coins follow from what they are changes `of`.
+        """
+        places, levels = window.unsent(chosen)
+        rows = self._by_home(window.positions[places], places, levels)
+        changes = [
+            [
+                freeze(window.take_changes(f, each.places[:count]))
+                for f, count in enumerate(each.counts)
+            ]
+            for each in rows
+        ]
+        if self.partition.slack:
+            self._unacked.note(step, [freeze(each.positions) for each in rows], changes)
+        sent = [
+            self.server.wire.pack_changes(
+                [
+                    each if part == 1 else freeze(each * part)
+                    for each, part in zip(of_home, self._parts, strict=True)
+                ],
+                [self._stream(of, home, f) for f in self._fields],
+            )
+            for home, of_home in enumerate(changes)
+        ]
+        return self._push(clock, step, rows, sent)
+
+    def _stream(self, of: Sequence[object], home: int, field: str) -> np.uint64:
+        """Return the random stream of a message's coins. Steps are not part of it where a run at
+        slack 0 goes on from a kept state, as they are counted anew.
+        """
+        partition = self.partition
+        return key(partition.seed, "wire", self.over, field, partition.rank, home, *of)
+
+    def _push(self, clock: int, step: int, rows: list[AskedRows], changes: Sequence[Arrays]) -> int:
         for home, arrays in enumerate(changes):
-            self._send(Kind.PUSH, home, clock, Push(step, arrays).arrays(), len(ids[home]))
+            push = Push(step, self._numbers(rows[home]), arrays)
+            self._send(Kind.PUSH, home, clock, push.arrays(), len(rows[home].positions))
         return 0
 
     def _send(self, kind: Kind, home: int, clock: int, arrays: Arrays, rows: int) -> None:
@@ -211,11 +343,12 @@ class PullClient:
 
     def handle(self, server: MasterTables, message: Message) -> list[Message]:
         """Answer a pull or a push on the home; return the answers that can be given now."""
+        fields = len(self._fields)
         with checking(message):
             replies = (
-                self.server.pull(message.source, message.clock, PullRequest.read(message))
+                self.server.pull(message.source, message.clock, PullRequest.read(message, fields))
                 if message.kind is Kind.PULL_REQUEST
-                else self.server.push(message.source, Push.read(message))
+                else self.server.push(message.source, Push.read(message, fields))
             )
         return [
             Message(
@@ -228,66 +361,3 @@ class PullClient:
             )
             for reply in replies
         ]
-
-
-class PullRows(Pull):
-    """Ask the masters for the rows that a block's lists name."""
-
-    def __init__(
-        self, client: PullClient, lists_of: Callable[[Block], dict[str, np.ndarray]]
-    ) -> None:
-        self._client, self._lists_of, self.table = client, lists_of, client.over
-        self.sync_id = client.sync_id = client.partition.register(self)
-
-    def send(self, clock: int, block: Block | None) -> int:
-        """Ask the masters; return the number of answers to come."""
-        assert block is not None
-        return self._client.pull(clock, block, self._lists_of(block))
-
-    def install(self, message: Message) -> None:
-        """Keep one home's answer until the rows are laid out."""
-        self._client.install(message)
-
-    def handle(self, server: MasterTables, message: Message) -> list[Message]:
-        """Answer a pull or a push on the home; return the answers that can be given now."""
-        return self._client.handle(server, message)
-
-
-class ClientSync(Sync):
-    """A step that sends messages of a pull client, under the number of the step that pulls, which
-    installs the answers.
-    """
-
-    answer = Kind.PULL_ANSWER
-
-    def __init__(self, client: PullClient) -> None:
-        self._client, self.table, self.sync_id = client, client.over, client.sync_id
-
-    def install(self, message: Message) -> None:
-        """Raise RuntimeError: no answer comes to this step."""
-        raise RuntimeError(f"an answer about {self.table} came to a step that asks for nothing")
-
-
-class PushChanges(ClientSync):
-    """Send the masters the changes of a block."""
-
-    def send(self, clock: int, block: Block | None) -> int:
-        """Push the changes; no answer comes."""
-        assert block is not None
-        return self._client.push(clock, block)
-
-
-class ClosingPull(ClientSync):
-    """Ask the masters to answer when they hold all changes."""
-
-    def send(self, clock: int, block: Block | None) -> int:
-        """Ask the masters; return the number of answers to come."""
-        return self._client.pull_nothing(clock)
-
-
-class ClosingPush(ClientSync):
-    """Send the masters a push without changes, which ends the step of `ClosingPull`."""
-
-    def send(self, clock: int, block: Block | None) -> int:
-        """Push nothing; no answer comes."""
-        return self._client.push_nothing(clock)

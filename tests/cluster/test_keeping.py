@@ -7,7 +7,14 @@ import threading
 
 import numpy as np
 import pytest
-from support.machines.keeping import EPOCHS, AtOnceBackground, ExactMeetings, RandomWalks, run
+from support.machines.keeping import (
+    EPOCHS,
+    AtOnceBackground,
+    CodedWalks,
+    ExactMeetings,
+    RandomWalks,
+    run,
+)
 from support.mutants.mutation import CAUGHT
 
 from tux.base.errors import DiskError
@@ -67,6 +74,11 @@ def test_each_effect_counts_once(make, slack):
 def test_each_effect_counts_once_in_many_orders(make, slack, seeds):
     for seed in seeds:
         probe(make, 2 + seed % 3, slack, seed)
+
+
+def test_rounding_does_not_depend_on_kept_states():
+    heads = [probe(CodedWalks, 2, 0, seed) for seed in range(3)]
+    assert any(head.turns for head in heads)
 
 
 @pytest.mark.slow

@@ -17,12 +17,10 @@ from tux.messages.payloads import (
     Contribution,
     EvalRows,
     ModelRows,
-    PullAnswer,
-    PullRequest,
-    Push,
     Totals,
 )
 from tux.messages.piece import Piece
+from tux.messages.pull_payloads import FieldRows, PullAnswer, PullRequest, Push
 from tux.messages.touched import AGAIN, FIRST, ONCE, RoutePlaces, RowsByBlock, kept_rows_arrays
 from tux.program.fields import mirror, shared, total, value
 from tux.rows.table import RowTable
@@ -68,6 +66,8 @@ IDS = np.array([4, 0])
 MODEL_BAG = [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]
 
 # by name: the kind, what reads it, and arrays that it accepts
+TWO_ROWS = FieldRows(np.array([4, 1], np.int32), np.array([1, 2], np.int32))
+
 READERS = {
     "contribution": (
         Kind.CONTRIBUTION,
@@ -110,15 +110,19 @@ READERS = {
     "piece": (Kind.PIECE, lambda m: Piece.read(m, 10), [np.zeros(10, np.uint8)]),
     "request": (
         Kind.PULL_REQUEST,
-        PullRequest.read,
-        PullRequest(3, 1, np.array([4, 1], np.int32)).arrays(),
+        lambda m: PullRequest.read(m, 2),
+        PullRequest(3, 1, TWO_ROWS).arrays(),
     ),
     "pulled": (
         Kind.PULL_ANSWER,
-        lambda m: PullAnswer.read(m, FIELDS, {3: 2}),
+        lambda m: PullAnswer.read(m, FIELDS, {3: [2, 2]}),
         PullAnswer(3, 2, [ONES, np.zeros((2, 1), np.int64)]).arrays(),
     ),
-    "push": (Kind.PUSH, Push.read, Push(3, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
+    "push": (
+        Kind.PUSH,
+        lambda m: Push.read(m, 2),
+        Push(3, TWO_ROWS, [ONES, np.zeros((2, 1), np.int64)]).arrays(),
+    ),
 }
 
 
@@ -152,11 +156,8 @@ def test_what_is_written_is_read():
         [1, 4],
     ]
     request = read("request", READERS["request"][2])
-    assert request[:2] == (3, 1) and request.rows.tolist() == [4, 1]
-    answer = read("pulled", READERS["pulled"][2])
-    assert answer[:2] == (3, 2) and [each.shape for each in answer.values] == [(2, 2), (2, 1)]
-    push = read("push", READERS["push"][2])
-    assert push.step == 3 and [each.dtype for each in push.changes] == [np.float32, np.int64]
+    assert request[:2] == (3, 1) and request.rows.numbers.tolist() == [4, 1]
+    assert [request.rows.of_field(f).tolist() for f in (0, 1)] == [[4], [4, 1]]
 
 
 def test_touched_rows_are_told_once_for_each_sender_and_block():
@@ -306,9 +307,8 @@ HOSTILE = [
     ("request", replace_arrays("request", 0, np.array([3, 4])), "cannot need 4 steps"),
     ("request", replace_arrays("request", 0, np.array([3, -1])), "cannot need -1 steps"),
     ("request", replace_arrays("request", 1), "an array is missing"),
-    ("request", replace_arrays("request", 1, i4([[4, 1]])), "not row numbers"),
-    ("request", replace_arrays("request", 1, f4([4, 1])), "not row numbers"),
-    ("request", replace_arrays("request", 1, i4([4]), i4([1])), "not row numbers, or not the last"),
+    ("request", replace_arrays("request", 2, f4([[4, 1]])), "not numbers of rows"),
+    ("request", replace_arrays("request", 1, i4([1, 3])), "has 2 rows, and other numbers"),
     ("pulled", replace_arrays("pulled", 0, np.array([[3, 1]])), "not 2 numbers"),
     ("pulled", replace_arrays("pulled", 0, np.array([4, 1])), "waits for no answer"),
     ("pulled", replace_arrays("pulled", 0, np.array([3, 4])), "cannot be folded"),
@@ -317,6 +317,7 @@ HOSTILE = [
     ("pulled", replace_arrays("pulled", 2), "1 arrays for 2"),
     ("push", replace_arrays("push", 0), "not 1 numbers"),
     ("push", replace_arrays("push", 0, i4([3])), "not 1 numbers"),
+    ("push", replace_arrays("push", 2, f4([4, 1])), "not numbers of rows"),
 ]
 
 

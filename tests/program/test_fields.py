@@ -7,7 +7,7 @@ from support.messages import message
 from tux.base.errors import ProgramError
 from tux.base.random import constant, key, normal, uniform
 from tux.program.fields import data, delta, master, mirror, shared, total, value
-from tux.program.types import Vertex
+from tux.program.types import Context, Vertex
 from tux.stages.computed import metric
 
 
@@ -135,6 +135,17 @@ def test_remote_types_have_a_mean_of_their_own(remote, combine):
         Vertex(remote=remote, u=shared(combine=combine))
     with pytest.raises(ProgramError, match=f"cannot be combined by '{combine}'"):
         shared("i4", combine=combine)
+
+
+def test_rows_travel_as_bytes_only_where_workers_keep_none():
+    assert Vertex(remote=True, u=shared(3, wire="i1")).fields["u"].wire == "i1"
+    with pytest.raises(ProgramError, match=message("field-travels-as-and-its", "u", "i1")):
+        Vertex(u=shared(3, wire="i1"))
+    for dtype, wire in (("i4", "i1"), ("f4", "f2")):
+        with pytest.raises(ProgramError, match=message("a-shared-field-of-dtype", dtype, wire)):
+            shared(dtype, wire=wire)
+    with pytest.raises(ProgramError, match=message("field-travels-as-and-its", "u")):
+        Context(u=shared(wire="i1"))
 
 
 def test_a_shape_may_be_a_function_of_the_parameters():

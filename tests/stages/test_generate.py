@@ -2,14 +2,14 @@
 slack allows, and nothing is lost.
 """
 
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.programs.links import DirectedLinks, UndirectedLinks
+from support.programs.links import UndirectedLinks
 from support.programs.programs import random_pairs, start
+from support.programs.pull_probe import PullSimulation
 
 from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays
@@ -23,11 +23,11 @@ from tux.runs.session import run
 from tux.stages import Exchange, Generate, GlobalSync, MiniBatch
 from tux.stages.generate import ABREAST
 from tux.stages.kernel import thread_loop
+from tux.sync.pull import PullServer
 
 LEFT, RIGHT = random_pairs(40, 40, 90, seed=3)
 EDGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))
 N = len(EDGES.ids["page"])
-SLOTS = 4
 
 
 def step(start, path, topology, rng, round):
@@ -172,73 +172,26 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
     assert all(len(worker.tables["page"].arrays["seen"]) == 0 for worker in team.workers)
 
 
-def look(path, tau, p):
-    """Note the least and the most steps of each worker that pages show, then count this step."""
-    for i in range(len(path)):
-        for w in range(SLOTS):
-            tau.least[w] = min(tau.least[w], path[i].page.steps[w])
-            tau.most[w] = max(tau.most[w], path[i].page.steps[w])
-    for i in range(len(path)):
-        path[i].page.mine += 1
+@pytest.mark.slow(after=4)
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_are_as_stale_as_the_slack_and_no_more(seed):
+    simulation = PullSimulation(seed)
+    assert simulation.run().check() == simulation.slack
 
 
-class Probe(Program):
-    """One block a step that touches every page: after step t each page has been counted t times
-    by each worker.
-    """
-
-    input = DirectedLinks()
-    page = Vertex(remote=True, steps=shared("i8", SLOTS), mine=shared("i8"))
-    link = Edge("page", "page")
-    tau = Context(least=total("i8", SLOTS, combine="min"), most=total("i8", SLOTS, combine="max"))
-
-
-def everyone(start, path, p):
-    for v in range(len(path)):
-        path[v] = v
-
-
-@pytest.mark.slow(after=6)
-@pytest.mark.parametrize("slack", [0, 1, 3])
-@pytest.mark.parametrize("delivery", range(6))
-def test_rows_are_no_staler_than_the_slack(slack, delivery):
-    """All of everyone's steps up to t - slack - 1, none after t - 1, of its own all; whole
-    steps; nothing lost at the end.
-    """
-    k, steps, seen = 3, 8, []
-
-    class Stale(Generate):
-        """Reads and counts in plain Python, so that each step knows its number."""
-
-        def prepare_lists(self, worker, batch):
-            made, numbers = super().prepare_lists(worker, batch), count()
-
-            def use(block, rows, lists):
-                at = lists["path"].reshape(-1)
-                at = np.unique(at[at >= 0])
-                seen.append((worker.rank, next(numbers), rows[0][at].copy()))
-                rows[0][at, worker.rank] += 1
-                made.take_lists(block)
-
-            made.use = use
-            return made
-
-    class Counting(Probe):
-        def stages(self):
-            walks = Stale(everyone, look, "page", rounds=steps, path=N)
-            return [MiniBatch(walks), GlobalSync(lambda tau: None)]
-
-    team = Team(Counting(), EDGES, k=k, slack=slack, delivery=delivery).train(1)
-    assert len(seen) == k * steps
-    stalest = 0
-    for me, t, counts in seen:
-        for w in range(k):
-            of = counts[:, w]
-            assert len(set(of.tolist())) <= slack + 1  # homes may differ, but
-            assert of.max() <= t and of.min() >= (t if w == me else t - slack)
-            stalest = max(stalest, t - int(of.min()))
-    assert stalest <= slack and (slack == 0 or stalest > 0)
-    assert (team.gather("page", "steps")[:, :k] == steps).all()
+def test_rows_come_with_the_fields_of_their_lists(monkeypatch):
+    """`use_fields` reads both fields of the rows of `path`, and one of those of `more`."""
+    asked, pull = [], PullServer.pull
+    monkeypatch.setattr(
+        PullServer,
+        "pull",
+        lambda self, worker, clock, request: (
+            asked.append(request.rows.counts.tolist()) or pull(self, worker, clock, request)
+        ),
+    )
+    PullSimulation(0).run()
+    deep, wide = np.array(asked).T
+    assert (deep <= wide).all() and 0 < deep.sum() < wide.sum()
 
 
 def test_the_graph_as_neighbours():

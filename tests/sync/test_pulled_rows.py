@@ -7,24 +7,39 @@ from hypothesis import strategies as st
 from support.examples import examples
 
 from tux.sync import pulled_rows
-from tux.sync.pulled_rows import add_to_rows, group_by_home, look_up_rows, tabulate
+from tux.sync.pulled_rows import (
+    add_to_rows,
+    find_touched,
+    insert_positions,
+    look_up_rows,
+    tabulate,
+    tabulate_with_room,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @settings(max_examples=examples(40), deadline=None)
-@given(st.lists(st.integers(-1, 40), max_size=60))
-def test_positions_are_grouped_by_home(dtype, lists):
-    home = np.arange(41, dtype=np.int16) % 3
-    ids, counts = group_by_home(np.array(lists, dtype), home, 3)
-    seen = [*dict.fromkeys(v for v in lists if v >= 0)]
-    assert ids.dtype == dtype and ids.tolist() == sorted(seen, key=lambda v: v % 3)
-    assert counts.tolist() == [sum(v % 3 == h for v in seen) for h in range(3)]
+@given(st.lists(st.lists(st.integers(-1, 40), max_size=30), min_size=1, max_size=3))
+def test_touched_positions_are_found(dtype, lists):
+    flat = [v for each in lists for v in each]
+    ends = np.cumsum([len(each) for each in lists])
+    positions, levels, times = find_touched(np.array(flat, dtype), ends)
+    seen = [*dict.fromkeys(v for v in flat if v >= 0)]
+    assert positions.dtype == dtype and positions.tolist() == seen
+    assert levels.tolist() == [next(i for i, each in enumerate(lists) if v in each) for v in seen]
+    assert times.tolist() == [flat.count(v) for v in seen]
 
 
 def test_a_table_grows_with_what_is_pulled():
     some = np.random.default_rng(1).permutation(10 * pulled_rows.FIRST).astype(np.int32)
-    ids, counts = group_by_home(np.tile(some, 2), np.zeros(len(some), np.int16), 1)
-    assert np.array_equal(ids, some) and counts.tolist() == [len(some)]
+    positions, _, times = find_touched(np.tile(some, 2), np.array([2 * len(some)]))
+    assert np.array_equal(positions, some) and set(times.tolist()) == {2}
+
+
+def test_positions_that_a_table_lacks_get_the_next_places():
+    slots = tabulate_with_room(np.array([7, 3]), 2)
+    assert insert_positions(slots, np.array([3, 9, 5]), 2).tolist() == [1, 2, 3]
+    assert look_up_rows(np.array([5, 9, 7, 3]), slots).tolist() == [3, 2, 0, 1]
 
 
 @pytest.mark.parametrize("scale", [1, 2**32, 2**40])

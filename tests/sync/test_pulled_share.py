@@ -11,7 +11,7 @@ from support.programs.programs import random_pairs
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
 from tux.stages import Generate, MiniBatch
-from tux.sync.pull import join_aligned, share
+from tux.sync.pull import share
 
 LEFT, RIGHT = random_pairs(12, 12, 30, seed=3)
 EDGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))
@@ -95,10 +95,3 @@ def test_a_worker_sees_its_own_changes_whole():
         assert part == pytest.approx(0.5 * fits[0] * sum(starts.values()) + (step - fits[0]) * own)
         ahead += fits[0] < step
     assert ahead > 0
-
-
-def test_joined_rows_are_aligned():
-    pieces = [np.full((n, 3), n, np.float32) for n in (2, 0, 5)]
-    out = join_aligned(pieces)
-    assert np.array_equal(out, np.concatenate(pieces)) and out.dtype == np.float32
-    assert out.ctypes.data % 64 == 0

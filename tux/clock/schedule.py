@@ -175,7 +175,8 @@ def _clocks(
             for i, block in enumerate(step.blocks(number)):
                 yield ClockTask(block, cut, order if i else first, step.closing, number)
             if step.closing:
-                yield ClockTask(None, segments(step.closing), order, step.closing, number)
+                last = order._replace(waits=True)
+                yield ClockTask(None, segments(step.closing), last, step.closing, number)
         else:
             yield ClockTask(None, segments([step]), ClockOrder(next(visits)), number=number)
     if run:

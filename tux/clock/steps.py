@@ -85,7 +85,7 @@ class Blocks(Step):
 
     steps: Sequence[Step]
     closing: Sequence[Step] = ()
-    """One more clock after the blocks, if there are any."""
+    """One more clock after the blocks, if there are any, which starts when these are finished."""
     rotates = False
     """True if workers are on different blocks at a time, so that no two change one vertex."""
 

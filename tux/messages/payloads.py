@@ -54,7 +54,7 @@ from tux.arrays.integers import distinct_integers
 from tux.messages.encoding import Arrays, FieldElements, unpack
 from tux.messages.message import Message, checking
 from tux.messages.touched import RowsByBlock
-from tux.rows.table import RowTable, freeze, in_model
+from tux.rows.table import RowTable, in_model
 
 ROW = np.zeros(1, np.int32)
 """The context's only row."""
@@ -114,7 +114,7 @@ class Contribution(NamedTuple):
         `fields`.
         """
         with checking(message):
-            (number, pass_number, round_number), rest = _numbers(message.arrays, 3, np.int32)
+            (number, pass_number, round_number), rest = take_numbers(message.arrays, 3, np.int32)
             demand(number in rows.numbers, f"there is no block {number}")
             demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, (number,))
@@ -230,74 +230,6 @@ class ModelRows(NamedTuple):
             return ModelRows(number, ids, columns, lists)
 
 
-class PullRequest(NamedTuple):
-    """The rows that a worker needs for a step, from masters that have folded at least
-    `least_folded` steps.
-    """
-
-    step: int
-    least_folded: int
-    rows: np.ndarray  # (r,) int32: numbers of the masters
-
-    def arrays(self) -> Arrays:
-        """Return the request as arrays of a message."""
-        return [np.array([self.step, self.least_folded], np.int64), self.rows]
-
-    @staticmethod
-    def read(message: Message) -> PullRequest:
-        """Read the request that a message carries."""
-        with checking(message):
-            (step, least_folded), rest = _numbers(message.arrays, 2, np.int64)
-            demand(0 <= least_folded <= step, f"step {step} cannot need {least_folded} steps")
-            rows, rest = take_first(rest)
-            demand(
-                not rest and rows.ndim == 1 and rows.dtype == np.int32,
-                "its second array is not row numbers, or not the last",
-            )
-            return PullRequest(step, least_folded, freeze(rows))
-
-
-class PullAnswer(NamedTuple):
-    """The values of the rows of one request, in its order."""
-
-    step: int
-    folded: int  # steps that are in the values
-    values: Arrays  # (r, width) by field
-
-    def arrays(self) -> Arrays:
-        """Return the answer as arrays of a message."""
-        return [np.array([self.step, self.folded], np.int64), *self.values]
-
-    @staticmethod
-    def read(message: Message, like: Arrays, asked: dict[int, int]) -> PullAnswer:
-        """Read the answer that a message carries, with values of the fields `like`. `asked`: the
-        number of rows that each step without an answer has asked for.
-        """
-        with checking(message):
-            (step, folded), rest = _numbers(message.arrays, 2, np.int64)
-            demand(step in asked, f"step {step} waits for no answer")
-            demand(0 <= folded <= step, f"{folded} steps cannot be folded at step {step}")
-            return PullAnswer(step, folded, check_values(rest, like, [asked[step]] * len(like)))
-
-
-class Push(NamedTuple):
-    """The changes of a worker in a step, in the rows and the order of its request."""
-
-    step: int
-    changes: Arrays  # (r, width) by field
-
-    def arrays(self) -> Arrays:
-        """Return the changes as arrays of a message."""
-        return [np.array([self.step], np.int64), *self.changes]
-
-    @staticmethod
-    def read(message: Message) -> Push:
-        """Read the changes that a message carries."""
-        with checking(message):
-            (step,), changes = _numbers(message.arrays, 1, np.int64)
-            return Push(step, [freeze(change) for change in changes])
-
-
 def demand(is_so: bool, why: str) -> None:  # noqa: FBT001
     """Raise ValueError with the reason `why`, unless it is so."""
     if not is_so:
@@ -310,7 +242,7 @@ def take_first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
     return arrays[0], list(arrays[1:])
 
 
-def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
+def take_numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
     """Return the numbers in the first of some arrays, and the other arrays."""
     first, rest = take_first(arrays)
     demand(

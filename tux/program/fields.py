@@ -66,6 +66,7 @@ class Field:
     length: str = ""
     default: float | None = None  # of data: what a vertex has of which no file tells
     finite: bool = True  # infinities in it end the run, as NaN always does
+    wire: str = ""  # how its rows travel, where not in full
 
     @property
     def in_model(self) -> bool:
@@ -246,15 +247,24 @@ def shared(
     init: Init | int | float | None = None,
     combine: str = "sum",
     kept: bool = True,
+    wire: str = "",
 ) -> Field:
     """Declare state that Exchange changes in place on any replica.
 
     The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
     local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
     "sqrt_mean", the sum divided by the square root of the number of workers
-    (`tux.sync.pull`). `kept=False`: no part of the model.
+    (`tux.sync.pull`). `kept=False`: no part of the model. ``wire="i1"``, in a remote type: rows
+    travel as signed bytes in units of the row's largest magnitude / 127, and changes are rounded at
+    random such that their mean is right (`tux.sync.row_wire`).
     """
-    return replace(_field("shared", spec, init, combine), kept=None if kept else False)
+    field = _field("shared", spec, init, combine)
+    if wire and (wire != "i1" or field.dtype.kind != "f"):
+        raise ProgramError(
+            f"a shared field of dtype {field.dtype.str[1:]} travels as {wire!r}",
+            do='choose wire="i1" for f4 or f8, or none',
+        )
+    return replace(field, kept=None if kept else False, wire=wire)
 
 
 def delta(*spec: Dimension, combine: str | Merge = "sum", init: int | float | None = None) -> Field:

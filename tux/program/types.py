@@ -82,6 +82,8 @@ class Vertex(Fields):
                     do="in a remote type, choose sum or sqrt_mean; in others, sum, mean or "
                     "replica_mean",
                 )
+            if not remote:
+                _refuse_wire(name, field)
         if (kept := [name for name, field in fields.items() if field.kept]) and not whole:
             raise ProgramError(
                 f"field {kept[0]} is kept, but it is different in each replica",
@@ -197,6 +199,7 @@ class Context(Fields):
     def __init__(self, **fields: Field) -> None:
         super().__init__(**fields)
         for name, field in fields.items():
+            _refuse_wire(name, field)
             if field.combine in (*MEANS, "sqrt_mean"):
                 raise ProgramError(
                     f"context field {name} cannot be combined by '{field.combine}': workers have "
@@ -222,3 +225,12 @@ class Context(Fields):
                     "otherwise too",
                     do="rename one of the two, or declare both alike",
                 )
+
+
+def _refuse_wire(name: str, field: Field) -> None:
+    """Refuse a field that travels in a form of its own, where workers keep rows."""
+    if field.wire:
+        raise ProgramError(
+            f"field {name} travels as {field.wire}, and workers keep it",
+            do="declare it in a type with remote=True, or leave wire out",
+        )

@@ -71,12 +71,13 @@ rows that it changes, and the values (r, *shape) that they are given.
 """
 
 
-def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Allocate an uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that
-    vector loads do not straddle cache lines.
+def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype, *, zero: bool = False) -> np.ndarray:
+    """Allocate a C-contiguous array that starts at a multiple of 64 bytes, so that vector loads do
+    not straddle cache lines. `zero`: it is full of 0, and pages that nobody writes take no memory;
+    otherwise it is uninitialised.
     """
     size = math.prod(shape) * dtype.itemsize
-    raw = np.empty(size + 64, np.uint8)
+    raw = (np.zeros if zero else np.empty)(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)
 

@@ -10,7 +10,8 @@ master's value back. State machines without I/O and threads.
     server    the server role of a worker: collects the contributions of a clock, and answers
     fields, row_sets, touched_masters  which fields and rows travel
     gathered  what each clock has gathered and not sent yet
-    pull      rows that workers do not keep and ask for
+    pull      rows that workers do not keep and ask for; row_window keeps them for a few steps, and
+              row_wire has the form in which they travel
 
 Reads from: `clock`, `messages`, `graph`. Used by: `engine`, `stages`.
 """

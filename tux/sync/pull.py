@@ -2,17 +2,27 @@
 their changes pushed back (TUX2, section 4). This is the masters' side, and what a
 worker remembers; what a worker sends is in `tux.stages.pull.pull_rows`.
 
-    PULL_REQUEST  worker to server: the numbers of the masters that a step touches, and how many
+    PULL_REQUEST  worker to server: the numbers of the masters that a step needs, and how many
                   steps must be folded into their values
     PULL_ANSWER   server to worker: the masters' values, and how many steps are in them
-    PUSH          worker to server: the changes, in the order of the request; a worker that has
-                  touched nothing says so
+    PUSH          worker to server: the changes that it sends at the end of a step, and of which
+                  masters; they may be none
 
-Steps are numbered from 0 on, the same on all workers. A server folds the changes of a step when all
-workers have sent them, in worker order, steps in order; it answers a request when enough steps are
-folded. So a worker at step t and slack s sees all of steps up to t - s - 1 of everyone, and whole
-steps only. Its own later changes it adds itself: `UnackedChanges`. State machines without sockets,
-threads or time.
+Steps are numbered from 0 on, the same on all workers. A server folds what is pushed in a step when
+all workers have pushed theirs, in worker order, steps in order; it answers a request when enough
+steps are folded. State machines without sockets, threads or time.
+
+At slack s, s + 1 steps in turn are a window, the same steps on all workers (`tux.sync.row_window`).
+A worker pulls a row once in a window, keeps it, and pushes its changes once, in the last step. A
+row that a step touches often is an exception: it is pulled for that step anew, and pushed at its
+end. A request for step t, in a window that begins with step f, needs all steps before f, and of
+the later ones all before t - 1. So
+
+    a read in step t sees all that anyone has changed in steps before f, and f >= t - s
+
+of each worker whole pushes only, and of itself all changes: those that are not in the values it
+adds itself (`UnackedChanges`, and what the window keeps). At slack 0 a window is one step. Blocks
+end with a step that pushes what is kept, so windows begin anew.
 
 Changes that workers make at the same time from the same rows add up. Where each goes as far as it
 would alone, many go too far: skip-gram diverges with four workers. Of fields combined by
@@ -24,16 +34,18 @@ whole, which stands for what others do meanwhile.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.messages.encoding import Arrays
-from tux.messages.payloads import PullAnswer, PullRequest, Push
-from tux.rows.table import allocate_aligned
+from tux.messages.payloads import check_values
+from tux.messages.pull_payloads import PullAnswer, PullRequest, Push
 from tux.sync.fields import flatten_rows
 from tux.sync.pulled_rows import add_to_rows
+from tux.sync.row_wire import RowWire
 
 
 class Reply(NamedTuple):
@@ -45,109 +57,114 @@ class Reply(NamedTuple):
 
 
 class PullServer:
-    """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull. A
-    type without fields has masters too: of their rows, only the ids are told.
+    """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull, as
+    `wire` says. A type without fields has masters too: of their rows, only the ids are told.
     """
 
-    def __init__(self, fields: Arrays, masters: int, workers: int) -> None:
+    def __init__(
+        self, fields: Arrays, masters: int, workers: int, coded: Sequence[bool] | None = None
+    ) -> None:
         self.fields, self.workers, self.folded = (
             [flatten_rows(array) for array in fields],
             workers,
             0,
         )
-        # by step and worker: the numbers of the masters
-        self._requested: dict[tuple[int, int], np.ndarray] = {}
-        # requests without an answer: how many steps must be folded, and their clock
-        self._unanswered: dict[tuple[int, int], tuple[int, int]] = {}
-        self._pushed: dict[int, dict[int, Arrays]] = defaultdict(dict)
-        self._next = [0] * workers  # the step of the next request, by worker
+        self.wire = RowWire(self.fields, coded or [False] * len(fields))
+        # requests without an answer, by step and worker, with their clock
+        self._unanswered: dict[tuple[int, int], tuple[PullRequest, int]] = {}
+        self._pushed: dict[int, dict[int, Push]] = defaultdict(dict)
+        # the first step that may be asked for, and the step of the next push, by worker
+        self._asked, self._next = [0] * workers, [0] * workers
         self._marks = np.zeros(masters, bool)  # of `_are_distinct`
 
     def pull(self, worker: int, clock: int, request: PullRequest) -> list[Reply]:
         """Take the request of `worker` for rows of a step. Return the replies that are possible
-        now. ValueError if steps are not asked for one by one, or rows are not here or come twice.
+        now. ValueError if steps are asked for in another order than theirs, or rows are not here
+        or come twice.
         """
-        step, rows = request.step, request.rows
-        if step != self._next[worker]:
-            raise ValueError(f"it pulls for step {step}, and {self._next[worker]} is next")
-        if not _are_distinct(rows, self._marks):
+        step = request.step
+        if step < self._asked[worker]:
+            raise ValueError(f"it pulls for step {step} after {self._asked[worker] - 1}")
+        if not _are_distinct(request.rows.numbers, self._marks):
             raise ValueError("it pulls a row that is not here, or one row twice")
-        self._next[worker] += 1
-        self._requested[step, worker] = rows
-        self._unanswered[step, worker] = request.least_folded, clock
+        self._asked[worker] = step + 1
+        self._unanswered[step, worker] = request, clock
         return self._replies()
 
     def push(self, worker: int, push: Push) -> list[Reply]:
-        """Take the changes of `worker` to the rows of a step. Return the replies that are possible
-        now. ValueError if these are not the rows that it got for that step.
+        """Take the changes of `worker` in a step. Return the replies that are possible now.
+        ValueError if another step is its next one, or changes are none of rows here.
         """
-        step, rows = push.step, self._requested.get((push.step, worker))
-        if (
-            rows is None
-            or (step, worker) in self._unanswered
-            or worker in self._pushed[step]
-            or not self._fits(push.changes, len(rows))
-        ):
-            raise ValueError(f"it pushes for step {step} what was not pulled")
-        self._pushed[step][worker] = push.changes
+        step = push.step
+        if step != self._next[worker]:
+            raise ValueError(f"it pushes for step {step}, and {self._next[worker]} is next")
+        if not _are_distinct(push.rows.numbers, self._marks):
+            raise ValueError("it pushes a row that is not here, or one row twice")
+        counts = self.wire.counts(push.rows.counts.tolist())
+        check_values(push.changes, self.wire.like, counts)
+        self._next[worker] += 1
+        self._pushed[step][worker] = push
         while len(self._pushed.get(self.folded, ())) == self.workers:
             self._fold_next()
         return self._replies()
-
-    def _fits(self, changes: Arrays, rows: int) -> bool:
-        """Return whether `changes` have the types and shapes of so many rows."""
-        return [(change.dtype, change.shape) for change in changes] == [
-            (own.dtype, (rows, own.shape[1])) for own in self.fields
-        ]
 
     def _fold_next(self) -> None:
         """Fold the oldest step that is not folded. All workers have sent its changes."""
         pushed = self._pushed.pop(self.folded)
         for worker in range(self.workers):
-            rows = self._requested.pop((self.folded, worker))
-            for own, change in zip(self.fields, pushed[worker], strict=True):
-                _add(own, rows, change)
+            rows = [pushed[worker].rows.of_field(f) for f in range(len(self.fields))]
+            self.wire.add_changes(self.fields, rows, pushed[worker].changes)
         self.folded += 1
 
     def _replies(self) -> list[Reply]:
-        ready = sorted(key for key, (least, _) in self._unanswered.items() if least <= self.folded)
+        ready = sorted(
+            key
+            for key, (request, _) in self._unanswered.items()
+            if request.least_folded <= self.folded
+        )
         replies = []
         for step, worker in ready:
-            _, clock = self._unanswered.pop((step, worker))
-            rows = self._requested[step, worker]
-            values = [_take_rows(own, rows) for own in self.fields]
+            request, clock = self._unanswered.pop((step, worker))
+            rows = [request.rows.of_field(f) for f in range(len(self.fields))]
+            values = self.wire.take_values(self.fields, rows)
             replies.append(Reply(worker, clock, PullAnswer(step, self.folded, values)))
         return replies
 
 
 class UnackedChanges:
-    """The worker's side: its own changes that may be missing in the values that it pulls. They are
-    added to these.
+    """The worker's side: its own changes that it has pushed and that may be missing in the values
+    that it pulls. They are added to these.
     """
 
     def __init__(self) -> None:
-        # step: by server, positions and changes
+        # step: by server, positions and changes by field
         self._steps: dict[int, tuple[list[np.ndarray], list[Arrays]]] = {}
 
     def note(self, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> None:
         """Keep the changes (r, width) by field that were pushed to each server, with the positions
-        (r,) of their vertices.
+        of their vertices, of which each field has the first.
         """
         self._steps[step] = ids, changes
 
-    def add_to(self, fields: Arrays, slots: np.ndarray, *, step: int, folded: list[int]) -> None:
-        """Add to `fields` (rows, width), pulled for `step`, the changes of earlier steps that the
-        servers, with so many steps `folded`, had not folded.
-
-        `slots`: the table of their positions. What all servers have folded is forgotten.
-        """
+    def forget(self, folded: list[int]) -> bool:
+        """Forget what all servers have folded, each so many steps. Return whether there is more."""
         for number in [number for number in self._steps if number < min(folded)]:
             del self._steps[number]
+        return bool(self._steps)
+
+    def add_to(
+        self, field: int, own: np.ndarray, slots: np.ndarray, *, step: int, folded: list[int]
+    ) -> None:
+        """Add to `own` (rows, width), the values of a field pulled for `step`, the changes of
+        earlier steps that the servers, with so many steps `folded`, had not folded.
+
+        `slots`: the table of their positions.
+        """
         for number, (ids, changes) in sorted(self._steps.items()):
             for server, steps in enumerate(folded):
                 if steps <= number < step:
-                    for own, change in zip(fields, changes[server], strict=True):
-                        add_to_rows(own, slots, ids[server], change)
+                    change = changes[server][field]
+                    add_to_rows(own, slots, ids[server][: len(change)], change)
 
 
 def share(workers: int) -> float:
@@ -155,14 +172,6 @@ def share(workers: int) -> float:
     sqrt(workers). A sum takes 1, a true mean 1 / workers.
     """
     return float(workers**-0.5)
-
-
-def join_aligned(pieces: Arrays) -> np.ndarray:
-    """Concatenate arrays, at an address that is aligned for vector loads."""
-    out = allocate_aligned(
-        (sum(len(piece) for piece in pieces), *pieces[0].shape[1:]), pieces[0].dtype
-    )
-    return np.concatenate(pieces, out=out)
 
 
 def list_lengths(lists: np.ndarray) -> np.ndarray:
@@ -187,21 +196,3 @@ def _are_distinct(rows, marks):  # type: ignore[no-untyped-def]
     for j in range(at):
         marks[rows[j]] = False
     return at == len(rows)
-
-
-@cached_njit
-def _add(own, rows, changes):  # type: ignore[no-untyped-def]
-    """Compute own[rows] += changes. No row comes twice."""
-    for j in range(len(rows)):
-        for k in range(own.shape[1]):
-            own[rows[j], k] += changes[j, k]
-
-
-@cached_njit
-def _take_rows(own, rows):  # type: ignore[no-untyped-def]
-    """Return own[rows]."""
-    out = np.empty((len(rows), own.shape[1]), own.dtype)
-    for j in range(len(rows)):
-        for k in range(own.shape[1]):
-            out[j, k] = own[rows[j], k]
-    return out

@@ -39,42 +39,62 @@ def _tabulate(positions, count, capacity):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def tabulate(positions):  # type: ignore[no-untyped-def]
-    """Return the table of some distinct positions (r,), whose rows are their places in this
-    list.
-    """
+def tabulate_with_room(positions, others):  # type: ignore[no-untyped-def]
+    """Return the table of distinct positions as `tabulate` does, with room for `others` more."""
     capacity = 2
-    while capacity < 2 * len(positions):
+    while capacity < 2 * (len(positions) + others):
         capacity *= 2
     return _tabulate(positions, len(positions), capacity)
 
 
 @cached_njit
-def group_by_home(lists, home, workers):  # type: ignore[no-untyped-def]
-    """Find the positions that occur in `lists` (m,), where -1 is none. Return each once, grouped by
-    home, in the order in which they occur first, and the number of positions of each home
-    (workers,).
+def tabulate(positions):  # type: ignore[no-untyped-def]
+    """Return the table of some distinct positions (r,), whose rows are their places in this
+    list.
     """
-    counts = np.zeros(workers, np.int64)
+    return tabulate_with_room(positions, 0)
+
+
+@cached_njit
+def find_touched(lists, ends):  # type: ignore[no-untyped-def]
+    """Find the positions that occur in `lists` (m,), where -1 is none; list l ends before ends[l].
+    Return each once, in the order in which they occur first, with the first list that has it (r,)
+    int8 and how often it occurs in all of them (r,) int32.
+    """
     positions = np.empty(len(lists), lists.dtype)
-    slots, total = _tabulate(positions, 0, FIRST), 0
-    for position in lists:
+    first, times = np.empty(len(lists), np.int8), np.zeros(len(lists), np.int32)
+    slots, total, number = _tabulate(positions, 0, FIRST), 0, 0
+    for i in range(len(lists)):
+        while i >= ends[number]:
+            number += 1
+        position = lists[i]
         if position >= 0:
             at = _slot_of(slots, position)
+            place = slots[at, 1]
             if slots[at, 0] < 0:
-                slots[at, 0], slots[at, 1] = position, total
-                positions[total] = position
-                counts[home[position]] += 1
+                place = total
+                slots[at, 0], slots[at, 1] = position, place
+                positions[place], first[place] = position, number
                 total += 1
                 if 2 * total > len(slots):
                     slots = _tabulate(positions, total, 2 * len(slots))
-    after = np.zeros(workers, np.int64)
-    after[1:] = np.cumsum(counts)[:-1]
-    out = np.empty(total, lists.dtype)
-    for position in positions[:total]:
-        out[after[home[position]]] = position
-        after[home[position]] += 1
-    return out, counts
+            times[place] += 1
+    return positions[:total].copy(), first[:total].copy(), times[:total].copy()
+
+
+@cached_njit
+def insert_positions(slots, positions, count):  # type: ignore[no-untyped-def]
+    """Look up the places of distinct `positions` in a table that has `count` and room for all.
+    Those that it lacks get the next places. Return the places (r,).
+    """
+    out = np.empty(len(positions), np.int64)
+    for i in range(len(positions)):
+        at = _slot_of(slots, positions[i])
+        if slots[at, 0] < 0:
+            slots[at, 0], slots[at, 1] = positions[i], count
+            count += 1
+        out[i] = slots[at, 1]
+    return out
 
 
 @cached_njit

@@ -90,6 +90,21 @@ class RandomWalks(Program):
         return [MiniBatch(Generate(step, visit, "page", path="length", rounds=2), vertices=2)]
 
 
+def add_shares(path):
+    for i in range(len(path)):
+        for k in range(3):
+            path[i].page.seen[k] += (i + 1) / (k + 3)
+
+
+class CodedWalks(RandomWalks):
+    """Walks to rows that travel as signed bytes, rounded at random."""
+
+    page = Vertex(remote=True, seen=shared("f4", 3, wire="i1"))
+
+    def stages(self):
+        return [MiniBatch(Generate(step, add_shares, "page", path="length", rounds=2), vertices=2)]
+
+
 class UnusedWalks(RandomWalks):
     """Walks that no stage uses: they are kept on disk."""
 

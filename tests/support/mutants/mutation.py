@@ -9,7 +9,7 @@ from tux.base.errors import TuxError
 # Signs of a caught bug: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-REGISTERED, OF_EPOCHS = {}, {}
+REGISTERED, OF_EPOCHS, OF_PULLS = {}, {}, {}
 
 
 def mutant(*targets):
@@ -23,6 +23,11 @@ def mutant(*targets):
 def epoch_mutant(*targets):
     """Register a bug in epochs that run as one pass, as `mutant` does."""
     return _register(OF_EPOCHS, targets)
+
+
+def pull_mutant(*targets):
+    """Register a bug in rows that are pulled, as `mutant` does."""
+    return _register(OF_PULLS, targets)
 
 
 def _register(registered, targets):
