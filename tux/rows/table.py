@@ -82,6 +82,13 @@ def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype, *, zero: bool = Fa
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
+def allocate_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Allocate an array of 0 whose pages are all in memory. A loop that writes few elements has
+    masked stores, each of which takes microseconds on a page that nobody has written.
+    """
+    return np.full(shape, 0, dtype)
+
+
 def _allocate_field(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Allocate an array for the field `name`, aligned to 64 bytes; raise TuxError if there is not
     so much memory.

@@ -26,7 +26,7 @@ from tux.messages.encoding import (
 from tux.program.combining import COMBINES, MEANS
 from tux.program.fields import Field
 from tux.program.merging import combine_values
-from tux.rows.table import RowTable, freeze
+from tux.rows.table import RowTable, allocate_zeros, freeze
 from tux.sync.fields import DOWN, NO_ROWS, UP, flatten_rows, row_bytes
 from tux.sync.row_loops import add, add_deltas, compare_rows, copy_rows, mark_changed, read_rows
 
@@ -69,7 +69,9 @@ class Masters:
         # An element is dirty if its version equals the current one; bumping the version clears all
         # flags in O(1).
         self.version = np.uint8(1)
-        self._versions = {name: np.zeros(array.shape, np.uint8) for name, array, _ in self._down}
+        self._versions = {
+            name: allocate_zeros(array.shape, np.uint8) for name, array, _ in self._down
+        }
         self._rows_down = [
             (name, array.dtype, bits(flatten_rows(array)), flatten_rows(self._versions[name]))
             for name, array, _ in self._down

@@ -36,7 +36,7 @@ from tux.messages.encoding import (
     unpack,
 )
 from tux.program.fields import Field
-from tux.rows.table import RowTable, freeze
+from tux.rows.table import RowTable, allocate_zeros, freeze
 from tux.sync.fields import DOWN, NO_ROWS, UP, flatten_rows, row_bytes
 from tux.sync.row_loops import acknowledge, put_master_values, put_values, take_changes, take_deltas
 
@@ -74,10 +74,14 @@ class Mirrors:
         self.base = {
             name: np.empty_like(array) for name, array, field in self._up if field.kind == "shared"
         }
-        self.pending = {name: np.zeros(base.shape, base.dtype) for name, base in self.base.items()}
+        self.pending = {
+            name: allocate_zeros(base.shape, base.dtype) for name, base in self.base.items()
+        }
         # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
-        self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
+        self.unacked = {
+            name: allocate_zeros(base.shape, np.uint16) for name, base in self.base.items()
+        }
         self._flat_up = [self._flat_field(name, array, field) for name, array, field in self._up]
         self._flat_down = [
             self._flat_field(name, array, field) for name, array, field in self._down

@@ -14,15 +14,18 @@ def take_changes(shown, base, pending, unacked, rows, out, dirty):  # type: igno
     """
     changes = 0
     for j in range(len(rows)):
-        r = rows[j]
+        r, some = rows[j], 0
         for k in range(shown.shape[1]):
             change = shown[r, k] - base[r, k]
             out[j, k] = change
             dirty[j, k] = change != 0
-            unacked[r, k] += change != 0
-            changes += change != 0
-            pending[r, k] += change
-            base[r, k] = shown[r, k]
+            some += change != 0
+        if some:  # often most rows have none: then three arrays are neither read nor written
+            changes += some
+            for k in range(shown.shape[1]):
+                unacked[r, k] += dirty[j, k]
+                pending[r, k] += out[j, k]
+                base[r, k] = shown[r, k]
     return changes
 
 
