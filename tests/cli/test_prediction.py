@@ -14,8 +14,8 @@ def test_an_epoch_is_predicted(tmp_path, capsys):
     words = ["run", "mf", str(path), "--rank", "2", "--threads", "1", "--explain"]
     assert main([*words, "--machines", "2,1", "--link", "1,100"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("...")]
-    assert lines[0].startswith("an epoch on machines like this one (1 thread each), joined by ")
-    assert "1 Gbit/s with 100 us" in lines[0]
+    assert lines[0].startswith("an epoch on machines like this one, 1 thread each, ")
+    assert "1 Gbit/s and 100 us" in lines[0]
     assert lines[1].split()[:2] == ["machines", "seconds"]
     assert [line.split()[0] for line in lines[2:4]] == ["1", "2"]
     assert lines[4].startswith("advice: ")

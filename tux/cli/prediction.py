@@ -82,8 +82,8 @@ def print_prediction(
 
         found = [predict(number, slack) for number in machines]
         watch.say(
-            f"an epoch on machines like this one ({plural(options.threads or cores(), 'thread')} "
-            f"each), joined by {gbit:g} Gbit/s with {delay:g} us, as computed from a rehearsal:"
+            f"an epoch on machines like this one, {plural(options.threads or cores(), 'thread')} "
+            f"each, at {gbit:g} Gbit/s and {delay:g} us, by a rehearsal:"
         )
         show.grid(list(COLUMNS), [each.cells(found[0]) for each in found])
         best = most_that_pays(found)

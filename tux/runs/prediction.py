@@ -30,6 +30,9 @@ PAYS = 0.7
 SAVES = 0.9
 """The share of an epoch's time to which a slack must bring it to be advised."""
 
+LEAST_SHOWN = 0.0005
+"""Seconds that a table shows as more than 0."""
+
 SLACKS = (1, 2, 4)
 """Slacks that are tried beside that of a run."""
 
@@ -67,7 +70,7 @@ class EpochPrediction:
             str(self.workers),
             f"{self.seconds:.3g}",
             f"{self.speed_up(first, grows=grows):.2f}",
-            *(f"{each:.3g}" for each in spent),
+            *(f"{each:.3g}" if each >= LEAST_SHOWN else "0" for each in spent),
             f"{self.sent / 1e6:.3g}",
         ]
 
