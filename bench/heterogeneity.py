@@ -249,8 +249,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         write(f"{min(taken):>8.3f} {statistics.mean(taken):>8.3f} ")
         write("".join(f" {min(taken) / min(seconds[first]):>7.2f}" for first in ("a", "a'")))
-        told = PAPER.get(letter)
-        write(f"{told:>6} {told / 136:>7.2f}\n" if told else f"{'-':>6} {'-':>7}\n")
+        told, most = PAPER.get(letter), PAPER["a'"]
+        write(f"{told:>6} {told / most:>7.2f}\n" if told else f"{'-':>6} {'-':>7}\n")
 
 
 if __name__ == "__main__":

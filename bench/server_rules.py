@@ -60,7 +60,9 @@ def blocks(given: argparse.Namespace) -> None:
         {
             "tux: what has changed, in an order that both ends know": last["bytes_sent"],
             "all values of the features that samples touch, no keys": last["bytes_dense"],
-            "Parameter Server: the same as keys and values": sent_by_keys(replicas, given.workers),
+            "Parameter Server: keys, gradients up and weights down": sent_by_keys(
+                replicas, given.workers
+            ),
         }
     )
 

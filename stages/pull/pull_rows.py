@@ -38,6 +38,10 @@ class AskedRows(NamedTuple):
     counts: np.ndarray
 
 
+MOST_LISTS = 100
+"""Lists of a Generate whose rows are pulled: levels of rows are kept in a byte."""
+
+
 class PullClient:
     """A Generate's rows on one of several workers: asks the masters for them, keeps them for the
     kernel, and sends changes back. `fields_of`: the fields that the kernel uses, by list.
@@ -71,6 +75,12 @@ class PullClient:
             partition.workers,
             [declared[f].wire == "i1" for f in self._fields],
         )
+        if len(fields_of) > MOST_LISTS:
+            raise ProgramError(
+                f"a Generate of {over} has {len(fields_of)} lists, and at most {MOST_LISTS} are "
+                "told apart",
+                do="make one list of several",
+            )
         # those with most fields first: the rows of a field are then the first ones
         self._lists = sorted(fields_of, key=lambda name: -len(fields_of[name]))
         self._last = [
@@ -326,7 +336,7 @@ class PullClient:
         slack 0 goes on from a kept state, as they are counted anew.
         """
         partition = self.partition
-        return key(partition.seed, "wire", self.over, field, partition.rank, home, *of)
+        return key(partition.seed, "wire", self.sync_id, field, partition.rank, home, *of)
 
     def _push(self, clock: int, step: int, rows: list[AskedRows], changes: Sequence[Arrays]) -> int:
         for home, arrays in enumerate(changes):

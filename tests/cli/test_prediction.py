@@ -28,6 +28,9 @@ def test_an_epoch_is_predicted(tmp_path, capsys):
         ("run mf x.csv --machines 2", "--machines and --link say for what"),
         ("run mf x.csv --explain --machines two", "numbers from 1 to 64"),
         ("run mf x.csv --explain --machines 1 --link 0", "Gbit/s are needed"),
+        ("run mf x.csv --explain --machines 1 --link 1,2,3", "Gbit/s are needed"),
+        ("run mf x.csv --explain --link 1", "--link without --machines"),
+        ("run mf x.csv --explain --machines 1 --on local --nnodes 2", "--machines beside --on"),
         (
             "run mf x.csv --workers auto --nnodes 2 --node-rank 0 --rdzv 127.0.0.1:7999 --insecure",
             "auto is chosen by",
@@ -45,3 +48,22 @@ def test_numbers_of_machines_and_links_are_read():
     for read, text in ((read_machines, "65"), (read_link, "1,x"), (read_link, "nan")):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)
+
+
+def test_a_run_of_one_epoch_is_predicted_by_that_epoch(tmp_path, capsys):
+    """Components are found in the first epoch; a second one would find nothing to do."""
+    path = tmp_path / "chain.txt"
+    path.write_text("".join(f"{n} {n + 1}\n" for n in range(300)))
+    words = ["run", "docs/examples/components.py", str(path), "--threads", "1", "--explain"]
+    assert main([*words, "--machines", "1,2", "--link", "1,1000"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("...")]
+    assert float(lines[3].split()[1]) > 0.1, "each of hundreds of steps waits for a round trip"
+
+
+def test_a_partitioned_folder_is_refused(tmp_path, capsys):
+    path, folder = tmp_path / "graph.txt", tmp_path / "cut"
+    path.write_text("".join(f"{n} {n + 1}\n" for n in range(30)))
+    assert main(["partition", str(path), "--parts", "2", "--out", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["run", "docs/pagerank.py", str(folder), "--explain", "--machines", "2"]) == 2
+    assert "is cut into parts already" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """A job rehearsed in virtual time: it computes as a run does, and times follow from the link."""
 
+import threading
 from functools import partial
 
 import numpy as np
@@ -147,3 +148,20 @@ def test_a_worker_that_waits_in_vain_is_named(data, monkeypatch):
 def test_what_a_message_costs_is_measured():
     plain, encrypted = (measure_wire_speed(encrypted=each) for each in (False, True))
     assert 0 < plain.per_message < 1e-2 and 0 <= plain.per_byte < encrypted.per_byte < 1e-6
+
+
+def test_a_rehearsal_leaves_no_thread(data, monkeypatch):
+    before = threading.active_count()
+    real = Worker.execute_epochs
+
+    def fail(worker, steps, epochs):
+        for number, each in enumerate(real(worker, steps, epochs)):
+            if number > 3 and worker.rank == 1:
+                raise RuntimeError("a fault in the midst of an epoch")
+            yield each
+
+    rehearse_mf(data)
+    monkeypatch.setattr(Worker, "execute_epochs", fail)
+    with pytest.raises(RuntimeError, match="in the midst"):
+        rehearse_mf(data)
+    assert threading.active_count() <= before

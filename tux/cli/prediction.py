@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 
@@ -36,7 +37,7 @@ def read_machines(text: str) -> list[int]:
 def read_link(text: str) -> tuple[float, float]:
     """Read Gbit/s and, after a comma, microseconds of delay."""
     try:
-        gbit, delay = (float(each) for each in (f"{text},50").split(",")[:2])
+        gbit, delay = (float(each) for each in (text if "," in text else f"{text},50").split(","))
     except ValueError:
         gbit = delay = -1.0
     if not (0 < gbit < 1e4 and 0 <= delay < 1e7):
@@ -57,6 +58,7 @@ def print_prediction(
     from tux.base.parallel import cores
     from tux.cluster.rehearsal.network import GBIT, NetworkLink
     from tux.cluster.rehearsal.wire_speed import measure_wire_speed
+    from tux.inputs.origin import cut_folder
     from tux.inputs.wrapping import wrap_data
     from tux.options.rules import AUTO
     from tux.runs.begin import load_for
@@ -68,6 +70,11 @@ def print_prediction(
         predict_epoch,
     )
 
+    if cut_folder(data):
+        raise UsageError(
+            f"{data} is cut into parts already, and a rehearsal cuts for each number of machines",
+            do="name the data from which it was cut",
+        )
     gbit, delay = link
     network = NetworkLink(gbit * GBIT, 1e-6 * delay, *measure_wire_speed())
     slack = 0 if options.slack == AUTO else options.slack
@@ -87,7 +94,9 @@ def print_prediction(
         )
         show.grid(list(COLUMNS), [each.cells(found[0]) for each in found])
         best = most_that_pays(found)
-        slacks = [predict(best.workers, each) for each in SLACKS if best.workers > 1]
+        slacks = [
+            predict(best.workers, each) for each in SLACKS if best.workers > 1 and each != slack
+        ]
         for text in advise_on_machines(found, best, slacks, [*program.parameters]):
             watch.say(text)
     return 0

@@ -122,8 +122,15 @@ def _explain(program: Program, args: Any) -> int:
     from tux.options.options import RunOptions
 
     RunOptions(racing=args.racing).plan_for(program)
+    if args.link and not args.machines:
+        raise UsageError("--link without --machines", do="add --machines 1,2,4")
     if not args.machines:
         return print_outline(program, racing=args.racing)
+    if args.on or args.nnodes:
+        raise UsageError(
+            "--machines beside --on or --nnodes: an epoch is rehearsed on this machine alone",
+            do="leave them out",
+        )
     if args.data is None:
         raise UsageError("--machines without data", do="name DATA: some epochs are rehearsed")
     from tux.cli.prediction import print_prediction

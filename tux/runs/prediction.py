@@ -33,8 +33,8 @@ SAVES = 0.9
 LEAST_SHOWN = 0.0005
 """Seconds that a table shows as more than 0."""
 
-SLACKS = (1, 2, 4)
-"""Slacks that are tried beside that of a run."""
+SLACKS = (0, 1, 2, 4)
+"""Slacks that are tried, those that are not the run's own."""
 
 COLUMNS = ("machines", "seconds", "speed-up", "compute", "masters", "packing", "waiting", "MB sent")
 """The columns of a table of predictions."""
@@ -87,7 +87,8 @@ def predict_epoch(
     watch: Watcher | None = None,
 ) -> EpochPrediction:
     """Predict the costs of an epoch of `program` on so many machines with a worker each, joined by
-    a link, by a rehearsal of `epochs` whose first is not counted. `options` are those of the run.
+    a link, by a rehearsal of `epochs` whose first is not counted; of a run of one epoch, by that
+    epoch, rehearsed twice. `options` are those of the run.
 
     All parts are in the memory of this process at once. The errors are those of a run.
     """
@@ -98,6 +99,7 @@ def predict_epoch(
     def cut(total: int) -> PartitionedGraph:
         return partition_inputs(program, inputs, plan.partitioner, total, options.seed)
 
+    one = (options.epochs or program.epochs) == 1
     watch.phase(f"rehearse {plural(workers, 'machine')}")
     folders = job_folder.make(None)
     try:
@@ -111,23 +113,26 @@ def predict_epoch(
             keep_best=False,
             **plan.job_options(),
         )
-        rehearsed = rehearse(job, link, cores=cores, epochs=epochs)
+        rehearsed = rehearse(job, link, cores=cores, epochs=1 if one else epochs)
+        if one:  # whose first epoch does all the work: it has compiled now
+            rehearsed = rehearse(job, link, cores=cores, epochs=1)
     finally:
         job_folder.remove(folders[0])
     return _mean_costs(workers, rehearsed.records, options.slack)
 
 
 def _mean_costs(workers: int, records: list[dict[str, Any]], slack: int | str) -> EpochPrediction:
-    """Return the costs of an epoch: means over all but the first."""
+    """Return the costs of an epoch: means over all but the first, or of the only one."""
     first, last = records[0], records[-1]
-    counted, epochs = records[1:], len(records) - 1
+    counted, epochs = records[1:] or records, max(len(records) - 1, 1)
+    begun = first["seconds"] if len(records) > 1 else 0.0
 
     def mean(name: str) -> float:
         return sum(record[name] for record in counted) / epochs
 
     return EpochPrediction(
         workers,
-        (last["seconds"] - first["seconds"]) / epochs,
+        (last["seconds"] - begun) / epochs,
         mean("bytes_sent"),
         mean("compute_s"),
         mean("apply_s"),
@@ -161,7 +166,8 @@ def advise_on_machines(
     """
     machines, times = plural(best.workers, "machine"), found[0].seconds / best.seconds
     beside = f", {times:.1f} times as fast as {found[0].workers}" if best != found[0] else ""
-    yield f"advice: {machines}, one worker on each, whose threads use all cores{beside}"
+    if len(found) > 1:
+        yield f"advice: {machines}, one worker on each, whose threads use all cores{beside}"
     if best != found[-1]:
         yield f"{found[-1].workers} machines send and wait for too long beside what they compute"
     fastest = min([best, *slacks], key=lambda each: each.seconds)

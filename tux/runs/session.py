@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from tux.arrays.piped import STANDARD
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.limits import check_files
 from tux.base.text import plural
@@ -118,6 +119,12 @@ def run(
     def try_out(tried: RunOptions) -> Result:
         return _run(program, data, test, tried, Phases(NullWatcher()))
 
+    if options.leaves_open and not options.place and data != STANDARD:
+        checked = replace(options, workers=1, slack=0)
+        _check_options(program, data, checked, processes=True)
+        if options.out is not None:
+            with RunFolder(options.out):
+                pass  # it is new, or refused before trials
     options = settle(options, program, data, try_out, watch)
     return _run(program, data, test, options, Phases(watch))
 

@@ -107,7 +107,7 @@ def _unit_of(row):  # type: ignore[no-untyped-def]
             return np.float32(np.nan), 0.0
         most = max(most, abs(float(x)))
     unit = np.float32(most / CODES)
-    if unit == np.inf:
+    if np.float32(unit * np.float32(CODES)) == np.inf:
         return np.float32(np.nan), 0.0
     return unit, 1.0 / float(unit) if unit > 0 else 0.0
 

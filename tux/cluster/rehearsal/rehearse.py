@@ -51,6 +51,8 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
             raise TuxError(f"workers {waiting} wait in a rehearsal, and nothing is under way")
     finally:
         for machine in machines:
+            machine.thread.stop()
+        for machine in machines:
             machine.worker.release()
     merged = [merge_records(dict(enumerate(each))) for each in zip(*kept, strict=True)]
     return Rehearsal(merged[:epochs], sum(each.sent for each in machines))

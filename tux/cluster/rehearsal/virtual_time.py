@@ -16,6 +16,10 @@ from itertools import count
 from typing import Any
 
 
+class RehearsalStopped(BaseException):  # noqa: N818  a signal, not a fault
+    """A signal that ends a thread which waits for its turn."""
+
+
 class VirtualTime:
     """The events to come. `run` lets them happen, on the thread that calls it. `clock` tells the
     real seconds of the thread that has the turn.
@@ -50,7 +54,8 @@ class VirtualThread:
 
     def __init__(self, times: VirtualTime) -> None:
         self.times, self.at, self.waited = times, 0.0, 0.0
-        self.is_over = self.computes = False
+        self.is_over = self.computes = self._stops = False
+        self._thread: threading.Thread | None = None
         self.error: BaseException | None = None
         self._resumed = 0.0  # by the real clock
         self._go = threading.Semaphore(0)
@@ -88,12 +93,17 @@ class VirtualThread:
     def _give_turn(self) -> None:
         self.times.turn.release()
         self._go.acquire()
+        if self._stops:
+            raise RehearsalStopped
 
     def _run(self, work: Callable[[], Any]) -> None:
         self._go.acquire()
         self.go_on()
         try:
-            work()
+            if not self._stops:
+                work()
+        except RehearsalStopped:
+            pass
         except BaseException as error:  # it is raised where the events happen
             self.error = error
         self.pause()
@@ -104,8 +114,16 @@ class VirtualThread:
 
     def begin(self, work: Callable[[], Any]) -> None:
         """Start the thread, which runs ``work()``, and plan its first turn at time 0."""
-        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
         self.times.plan(0.0, self.resume)
+
+    def stop(self) -> None:
+        """End the thread where it waits, or when it gives the turn back, and wait for that."""
+        self._stops = True
+        self._go.release()
+        if self._thread is not None:
+            self._thread.join()
 
     def resume(self, at: float) -> None:
         """Give the thread the turn, and take it back; later, if it has been held up meanwhile."""
