@@ -18,7 +18,7 @@ def test_the_largest_number_that_pays():
 def test_advice_on_machines_and_slack():
     found = [costs(1, 8.0), costs(2, 4.5), costs(4, 4.0, 1.0, 3.0)]
     slacks = [costs(2, 4.4, slack=1), costs(2, 3.0, slack=2)]
-    told = [*advise_on_machines(found, found[1], slacks, ["rank", "batch_size"])]
+    told = [*advise_on_machines(found, found[1], slacks, {"batch_size": 100})]
     assert told[0].startswith("advice: 2 machines") and "1.8 times as fast" in told[0]
     assert told[1].startswith("4 machines send and wait")
     assert told[2].startswith("with --slack 2 an epoch takes 3 s")
@@ -27,7 +27,7 @@ def test_advice_on_machines_and_slack():
 
 def test_advice_where_one_machine_is_enough():
     found = [costs(1, 8.0), costs(2, 7.5)]
-    assert not [*advise_on_machines(found[:1], found[0], [], [])]
-    told = [*advise_on_machines(found, found[0], [], [])]
+    assert not [*advise_on_machines(found[:1], found[0], [], {})]
+    told = [*advise_on_machines(found, found[0], [], {})]
     assert told[0] == "advice: 1 machine, one worker on each, whose threads use all cores"
     assert len(told) == 2

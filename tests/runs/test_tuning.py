@@ -1,13 +1,18 @@
 """Workers and slack that are chosen by trials."""
 
+import signal
+from contextlib import suppress
+
 import pytest
 
 from tux.base.errors import UsageError
+from tux.base.signals import handle_ending
 from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
 from tux.program.sources import find
 from tux.run_folder.folder import read_run
 from tux.runs.session import run
-from tux.runs.tuning import Trial, choose_settings, trial_of, trial_options
+from tux.runs.tuning import Trial, choose_settings, settle, trial_of, trial_options
 
 
 def table_of_trials(seconds, metric=None):
@@ -99,6 +104,28 @@ def test_trials_of_several_workers_are_runs(tmp_path):
     again = run(find("mf").program(rank=2), None, None, RunOptions(epochs=2, workers=2))
     if chosen["slack"] == 0:
         assert made.records[-1]["objective"] == again.records[-1]["objective"]
+
+
+def test_a_signal_in_a_trial_ends_the_command():
+    """It is handled, and what it raises is dropped on the way, as in a callback of a library."""
+
+    def try_out(options):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return run(find("mf").program(rank=2), None, None, options)
+
+    restore = handle_ending()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            settle(
+                RunOptions(epochs=1, slack="auto"),
+                find("mf").program(),
+                None,
+                try_out,
+                NullWatcher(),
+            )
+    finally:
+        restore()
 
 
 @pytest.mark.parametrize("data", ["-"])

@@ -138,6 +138,14 @@ def last_signal() -> int | None:
     return _received[-1] if _received else None
 
 
+def check_ending_since(moment: float) -> None:
+    """Raise KeyboardInterrupt if a signal has asked to end since a moment of `time.monotonic`,
+    whatever became of it.
+    """
+    if _handled[0] >= moment:
+        raise KeyboardInterrupt
+
+
 def is_handled_since(number: int, moment: float) -> bool:
     """Return whether a signal has been handled since a moment of `time.monotonic`; True also if
     another module handles it.

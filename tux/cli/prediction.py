@@ -97,6 +97,6 @@ def print_prediction(
         slacks = [
             predict(best.workers, each) for each in SLACKS if best.workers > 1 and each != slack
         ]
-        for text in advise_on_machines(found, best, slacks, [*program.parameters]):
+        for text in advise_on_machines(found, best, slacks, program.parameters):
             watch.say(text)
     return 0

@@ -52,7 +52,7 @@ def run_flags(source: Source, app: str) -> Flags:
         "which results differ"
     )
     flags.switch("--verify", verify, section="other")
-    explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
+    explain = "tell which fields each vertex function reads, adds to and writes, and train nothing"
     flags.switch("--explain", explain, section="other")
     machines = "with --explain: tell what an epoch costs on so many machines like this one"
     kind: FlagKind = {"type": read_machines, "metavar": "N,.."}

@@ -318,8 +318,9 @@ class RunOptions(Reading):
         check_named_type(program, self.partitioner or "")
         if self.leaves_open:
             raise UsageError(
-                f"--{self.leaves_open[0]} auto is chosen by trials on one machine",
-                do="name a number; tux run APP DATA --explain tells what more machines would do",
+                f"--{self.leaves_open[0]} auto is chosen by trials on this machine, which read the "
+                "data again",
+                do="name a number, as on several machines and for data that are read once",
             )
         assert not isinstance(self.workers, str)
         epochs = program.epochs if self.epochs is None else self.epochs

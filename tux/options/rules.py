@@ -167,8 +167,17 @@ AUTO = "auto"
 
 def open_rule(rule: OptionRule) -> OptionRule:
     """Allow "auto" beside the values of another rule: the run chooses."""
-    parse = rule.argument["type"]
-    argument = {**rule.argument, "type": lambda text: AUTO if text == AUTO else parse(text)}
+    parse_other = rule.argument["type"]
+
+    def parse(text: str) -> Any:
+        if text == AUTO:
+            return AUTO
+        try:
+            return parse_other(text)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{error}; auto lets trials choose") from None
+
+    argument = {**rule.argument, "type": parse}
     return OptionRule(
         f"{rule.form}, or auto",
         lambda value: AUTO if isinstance(value, str) and value == AUTO else rule.read(value),

@@ -172,7 +172,11 @@ def _load(path: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise UsageError(
+            f"{path} is no program: its name does not end with .py",
+            do="name the app first, then the data: tux run APP DATA",
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

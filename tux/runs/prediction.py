@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,11 +158,10 @@ def advise_on_machines(
     found: Sequence[EpochPrediction],
     best: EpochPrediction,
     slacks: Sequence[EpochPrediction],
-    parameters: Sequence[str],
+    parameters: Mapping[str, Any],
 ) -> Iterator[str]:
     """Yield advice, a line each: how many machines, with which slack and mini-batches. `slacks`:
-    the costs of as many machines as the `best` with other slacks; `parameters`: names of those that
-    the program has.
+    the costs of as many machines as the `best` with other slacks; `parameters`: the program's.
     """
     machines, times = plural(best.workers, "machine"), found[0].seconds / best.seconds
     beside = f", {times:.1f} times as fast as {found[0].workers}" if best != found[0] else ""
@@ -177,5 +176,5 @@ def advise_on_machines(
             "older, more epochs may be needed"
         )
     last = found[-1]
-    if last.workers > 1 and last.pack + last.wait > last.compute and "batch_size" in parameters:
+    if last.workers > 1 and last.pack + last.wait > last.compute and parameters.get("batch_size"):
         yield "larger mini-batches (--batch-size) send less, and wait less often"

@@ -8,12 +8,14 @@ algorithm that old values cost passes keeps slack 0. Pure functions of what tria
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tux.arrays.piped import STANDARD
 from tux.base.parallel import cores
+from tux.base.signals import check_ending_since
 from tux.base.text import plural
 from tux.inputs.origin import cut_folder
 from tux.options.options import RunOptions
@@ -53,7 +55,7 @@ class Trial(NamedTuple):
         return self.monitored <= before.monitored + LOSS * abs(before.monitored)
 
     def __str__(self) -> str:
-        return f"{plural(self.workers, 'worker')} slack {self.slack} {self.seconds:.3g} s"
+        return f"{self.seconds:.3g} s by {plural(self.workers, 'worker')} at slack {self.slack}"
 
 
 def settle(
@@ -77,7 +79,9 @@ def settle(
 
     def measure(tried: RunOptions) -> Trial:
         watch.phase(f"try {tried.workers or 'all'} workers, slack {tried.slack}")
+        begun = time.monotonic()
         result = run(trial_options(tried, program))
+        check_ending_since(begun)  # a trial that was to end is no reason to go on with the run
         if result.worker:
             result.worker.release()
         workers = result.record.options["workers"]
