@@ -9,6 +9,7 @@ import pytest
 from tux.base.errors import TuxError
 from tux.cluster.job import job_folder
 from tux.cluster.job.prepare import write_job
+from tux.cluster.rehearsal.machine import VirtualMachine
 from tux.cluster.rehearsal.network import Network, NetworkLink
 from tux.cluster.rehearsal.rehearse import rehearse
 from tux.cluster.rehearsal.virtual_time import VirtualThread, VirtualTime
@@ -165,3 +166,22 @@ def test_a_rehearsal_leaves_no_thread(data, monkeypatch):
     with pytest.raises(RuntimeError, match="in the midst"):
         rehearse_mf(data)
     assert threading.active_count() <= before
+
+
+def test_a_thread_that_is_alone_ends_before_it_computes_again():
+    """As when Ctrl-C ends a rehearsal of one machine, which never waits for a message."""
+    times, began = VirtualTime(), threading.Event()
+    machine = VirtualMachine(0, [], times, Network(FAST, 1), 1)
+
+    def work():
+        while True:
+            machine.computes()
+            began.set()
+
+    machine.thread.begin(work)
+    running = threading.Thread(target=times.run, daemon=True)
+    running.start()
+    assert began.wait(60)
+    machine.thread.stop()
+    running.join(60)
+    assert machine.thread.is_over and not running.is_alive()

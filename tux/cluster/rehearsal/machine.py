@@ -63,6 +63,10 @@ class VirtualMachine(Transport):
         self._post(self.thread.at, message)
         self.thread.go_on()
 
+    def computes(self) -> None:
+        """End the thread before it computes, if the rehearsal is over."""
+        self.thread.check_stop()
+
     def take_arrived(self) -> Iterable[Message]:
         """Return the messages that have arrived by now."""
         self.thread.pause()

@@ -30,7 +30,6 @@ class VirtualTime:
         self._events: list[tuple[float, int, Callable[[float], None]]] = []
         self._number = count()  # events of one time happen in the order in which they were planned
         self.turn = threading.Semaphore(0)  # released when a thread gives the turn back
-        self.now = 0.0  # of the event that happens
 
     def plan(self, at: float, happen: Callable[[float], None]) -> None:
         """Plan that ``happen(at)`` is called at a virtual time."""
@@ -43,17 +42,17 @@ class VirtualTime:
     def run(self) -> None:
         """Let all happen that is planned, and what this plans."""
         while self._events:
-            self.now, _, happen = heappop(self._events)
-            happen(self.now)
+            at, _, happen = heappop(self._events)
+            happen(at)
 
 
 class VirtualThread:
-    """A thread that works in turns. `at` is its virtual time when it last gave the turn back;
-    `waited` the virtual seconds in which it has waited. Before `begin` it has the real time.
+    """A thread that works in turns. `at` is its virtual time when it last gave the turn back.
+    Before `begin` it has the real time.
     """
 
     def __init__(self, times: VirtualTime) -> None:
-        self.times, self.at, self.waited = times, 0.0, 0.0
+        self.times, self.at = times, 0.0
         self.is_over = self.computes = self._stops = False
         self._thread: threading.Thread | None = None
         self.error: BaseException | None = None
@@ -86,22 +85,24 @@ class VirtualThread:
 
     def wait(self) -> None:
         """Give the turn back until `resume` is planned by others; the clock is stopped."""
-        before = self.at
         self._give_turn()
-        self.waited += self.at - before
+
+    def check_stop(self) -> None:
+        """Raise RehearsalStopped if the thread is to end."""
+        if self._stops:
+            raise RehearsalStopped
 
     def _give_turn(self) -> None:
         self.times.turn.release()
         self._go.acquire()
-        if self._stops:
-            raise RehearsalStopped
+        self.check_stop()
 
     def _run(self, work: Callable[[], Any]) -> None:
         self._go.acquire()
         self.go_on()
         try:
-            if not self._stops:
-                work()
+            self.check_stop()
+            work()
         except RehearsalStopped:
             pass
         except BaseException as error:  # it is raised where the events happen
