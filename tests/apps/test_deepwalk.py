@@ -269,13 +269,13 @@ def test_batches_suit_the_graph():
 
     assert (
         batch(40_000) == 0
-        and batch(1_000_000) == 10_000
-        and batch(1_000_000, walk_length=80) == 5_000
+        and batch(1_000_000) == 15_000
+        and batch(1_000_000, walk_length=80) == 7_500
     )
     assert batch(1_000_000, batch_size=7) == 7
     program = DeepWalk()
     assert program.stages(Cluster())[0].size.blocks == 5
-    assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 40
+    assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 20
 
 
 @pytest.mark.long
