@@ -255,7 +255,7 @@ def test_weights_are_read_where_they_are_asked_for(tmp_path):
     for weighted in (False, True):
         result = run(DeepWalk(**options, weighted=weighted), file)
         sums = result.worker.graph.topology.sums
-        assert (sums is not None) == weighted
+        assert (len(sums) > 0) == weighted
         visits.append(result.worker.graph.topology.more["keep"])
     assert not np.array_equal(*visits)
 
