@@ -96,7 +96,6 @@ def test_what_is_chosen_is_recorded_and_gives_the_same_run(tmp_path):
 
 @pytest.mark.slow
 def test_trials_of_several_workers_are_runs(tmp_path):
-    """More workers than cores are not tried, so the numbers are those of the machine."""
     options = RunOptions(epochs=2, workers=2, slack="auto", out=tmp_path / "run")
     made = run(find("mf").program(rank=2), None, None, options)
     chosen = read_run(tmp_path / "run").options

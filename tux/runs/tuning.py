@@ -3,7 +3,8 @@ each of which is the run's first epochs with other settings.
 
 More workers of this machine, or more slack, are taken as long as they pay: an epoch takes less by
 `GAIN`, and the monitored metric is as good as with the settings before, but for `LOSS`. So an
-algorithm that old values cost passes keeps slack 0. Pure functions of what trials measure.
+algorithm that old values cost passes keeps slack 0. The choice is a pure function of what trials
+measure.
 """
 
 from __future__ import annotations
