@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_the_error_is_that_of_the_first_piece_that_fails(thread_counts):
     def work(piece):
         if piece == 7:
             last.set()
-        if thread_counts == 8 and piece == 2:
+        if thread_counts == 8 and piece in (2, 5):
             assert last.wait(60)  # a later piece has failed before
         if piece in (2, 5, 7):
             raise ValueError(f"piece {piece}")
@@ -51,7 +52,7 @@ def test_after_an_error_no_piece_is_begun(thread_counts):
 
     with pytest.raises(ValueError):
         spread(work, range(1000))
-    assert len(begun) < 1000
+    assert len(begun) <= thread_counts  # each thread has begun one at most
 
 
 def test_ctrl_c_ends_it(monkeypatch):
@@ -63,6 +64,8 @@ def test_ctrl_c_ends_it(monkeypatch):
         if piece == 0:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         assert interrupted.wait(60)
+        if piece > 1:
+            time.sleep(0.01)  # the main thread is in the handler
 
     def interrupt(number, frame):
         interrupted.set()

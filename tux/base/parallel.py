@@ -74,9 +74,21 @@ def spread(function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list
     waiting = list(pieces)
     if len(waiting) < 2 or threads() < 2:
         return [function(piece) for piece in waiting]
-    with ThreadPoolExecutor(min(threads(), len(waiting)), "tux-spread") as pool:
-        futures = [pool.submit(function, piece) for piece in waiting]
+    last = [len(waiting)]  # the piece after which none is begun
+
+    def begin(number: int) -> Result | None:
+        if number > last[0]:
+            return None  # nobody reads it: an error comes before
         try:
-            return [future.result() for future in futures]
+            return function(waiting[number])
+        except BaseException:
+            last[0] = min(last[0], number)
+            raise
+
+    with ThreadPoolExecutor(min(threads(), len(waiting)), "tux-spread") as pool:
+        try:
+            futures = [pool.submit(begin, number) for number in range(len(waiting))]
+            return [future.result() for future in futures]  # type: ignore[misc]
         finally:
+            last[0] = -1
             pool.shutdown(wait=True, cancel_futures=True)
