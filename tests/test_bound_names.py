@@ -87,7 +87,6 @@ MANY_NAMES = {
         tux/inputs/vertex_data.py::data_to_predict
         tux/monitor/trace/gantt_chart.py::_draw_row
         tux/predict/predict.py::predict
-        tux/predict/predict.py::predict_rows
         tux/rows/edge_slice.py::_fetch_lists
         tux/rows/row.py::_load
         tux/sync/apply.py::send

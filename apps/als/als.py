@@ -119,3 +119,9 @@ class ALS(Program):
 
     def predict(self):
         return Score(rate, factors=("f", "f"), offset="offset")
+
+    def fold_in(self, role):
+        user = role == "user"
+        find = normal.find_user if user else normal.find_item
+        grams = gram_of(self, "item" if user else "user")
+        return [*grams, Score(find, role, width="rank", name="f")]

@@ -85,6 +85,16 @@ def solve_item(item, edges, tau, p):
     solve_own(edges, user_of, item.f, item.n, tau, p)
 
 
+def find_user(user, edges, out, tau, p):
+    """Write the best factors of a new user."""
+    solve_own(edges, item_of, out, len(edges), tau, p)
+
+
+def find_item(item, edges, out, tau, p):
+    """Write the best factors of a new item."""
+    solve_own(edges, user_of, out, len(edges), tau, p)
+
+
 def gather(item, edges, tau, p):
     """Add up this worker's part of A and b."""
     a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)

@@ -30,6 +30,7 @@ from tux import (
     uniform,
     value,
 )
+from tux.apps.mf.fold_in import find_item, find_user
 
 
 def choose_unit(tau, p):
@@ -143,3 +144,7 @@ class MF(Program):
 
     def predict(self):
         return Score(rate, factors=("f", "f"))
+
+    def fold_in(self, role):
+        find = find_user if role == "user" else find_item
+        return [Score(find, role, width="rank", name="f")]

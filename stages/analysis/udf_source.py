@@ -7,6 +7,8 @@ import inspect
 import linecache
 import types
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
 
 from tux.base.syntax import parse_source
 
@@ -14,11 +16,23 @@ _FUTURE = 0x1FF0000  # flags of a code object that say from which future its sou
 
 
 def definition(code: types.CodeType) -> ast.FunctionDef | None:
-    """Return the function whose code is `code`, without decorators, annotations and defaults.
-    Return None where its source is not to be had, or is not what is running.
+    """Return the function whose code is `code`, as `read_definition` does, in a copy of its own."""
+    return deepcopy(read_definition(code))
+
+
+def read_definition(code: types.CodeType) -> ast.FunctionDef | None:
+    """Return the function whose code is `code`, without decorators, annotations and defaults. It is
+    parsed once, and must not be changed. Return None where its source is not to be had, or is not
+    what is running.
     """
+    return _parse(code, "".join(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]))
+
+
+@lru_cache(maxsize=256)
+def _parse(code: types.CodeType, text: str) -> ast.FunctionDef | None:
+    """Return the function whose code is `code`, which stands first in a text."""
     try:
-        lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
+        lines = inspect.getblock(text.splitlines(keepends=True))
         inside = lines[0][:1].isspace()
         # not dedented, as this would change strings of several lines
         tree = parse_source("if True:\n" * inside + "".join(lines))

@@ -20,7 +20,7 @@ import numpy as np
 from tux.engine.partition import Partition
 from tux.rows.table import RowTable
 from tux.stages.analysis.reads import functions_reached
-from tux.stages.analysis.udf_source import definition
+from tux.stages.analysis.udf_source import read_definition
 
 Number = Callable[[], Any]
 
@@ -68,7 +68,7 @@ class StageIndices:
         there.
         """
         code = function.__code__
-        tree = definition(code) if "tau" in code.co_varnames[: code.co_argcount] else None
+        tree = read_definition(code) if "tau" in code.co_varnames[: code.co_argcount] else None
         if tree is None:
             return
         bound = _SingleBindings(tree)

@@ -170,7 +170,7 @@ def _build_kernel(
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
     how = {"jit": jit, "unsigned": unsigned, "single": single, "lines": lines, "exact": exact}
-    scope = _scope(injected, sites, _NAMED, **how)
+    scope = None if sites is None else _scope(injected, sites, _NAMED, **how)  # finds the sites
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
     if lines:
         parts.append("with a table of lines")
@@ -185,6 +185,7 @@ def _build_kernel(
     name = f"tux_kernel_{fingerprint(parts, [*udfs.values(), *meanings])}"
     if jit and (loaded := _LOADED.get(name)):
         return loaded
+    scope = scope or _scope(injected, sites, _NAMED, **how)
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]

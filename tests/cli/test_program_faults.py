@@ -205,7 +205,7 @@ def test_what_a_format_may_not_return(tux, form, returned, what):
 def test_a_prediction_that_is_no_score(tux):
     assert tux("run PROGRAM --epochs 1 --no-jit --out out")[0] == 0
     code, err = tux("predict out --pairs pairs.csv", "return Score(degree)", "return degree")
-    assert code == 2 and "Degrees.predict() must return a Score or None, not " in err
+    assert code == 2 and "Degrees.predict() must return a Score, not " in err
 
 
 def test_more_memory_than_there_is(tux):

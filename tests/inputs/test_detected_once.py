@@ -7,7 +7,7 @@ import pytest
 from tux.cli.main import main
 from tux.inputs.load import load
 from tux.io.formats import detect
-from tux.predict.predict import predict_rows
+from tux.predict.rows import predict_rows
 from tux.program.sources import find
 
 RATINGS = "u1,i1,3\nu1,i2,4\nu2,i1,5\n"

@@ -10,7 +10,8 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.options.options import Reading, RunOptions
-from tux.predict.predict import predict, predict_rows
+from tux.predict.predict import predict
+from tux.predict.rows import predict_rows
 from tux.program.sources import find
 from tux.runs.session import run
 
@@ -252,7 +253,7 @@ def test_data_of_vertices_need_not_be_there(here):
     told = []
     found = predict_rows("out", "new.csv", warn=told.append)
     assert found["margin"].tolist() == [0.5 * 8, 2] and told == [
-        "1 of 3 features of new.csv is not in the model: left out"
+        "1 of 3 entries of new.csv is of features that the model does not know: left out"
     ]
 
 

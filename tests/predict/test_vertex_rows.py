@@ -11,7 +11,7 @@ from tux.cli.main import main
 from tux.inputs.load import load
 from tux.options.options import Reading, RunOptions
 from tux.predict.export import export
-from tux.predict.predict import predict_rows
+from tux.predict.rows import predict_rows
 from tux.program.sources import find
 from tux.runs.session import run
 

@@ -10,16 +10,15 @@ import numpy as np
 
 from tux.api.options import options_of
 from tux.api.table import Vertices
-from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
-from tux.arrays.given import to_id_type
+from tux.arrays.given import ids_of
 from tux.arrays.ids import Ids
-from tux.arrays.integers import LAST
 from tux.base.errors import DataError
 from tux.base.text import flags_to_arguments
 from tux.inputs.pairs import read_pairs
 from tux.options.options import Reading
-from tux.predict.predict import TrainedModel, predict_rows
+from tux.predict import rows
+from tux.predict.predict import TrainedModel
 from tux.predict.predict import predict as predict_pairs
 from tux.program.program import Program
 from tux.run_folder.folder import RunRecord as Record
@@ -53,15 +52,6 @@ def memory_model(
     return TrainedModel(record, program, read_columns, ids, "RUN")
 
 
-def ids_of(values: np.ndarray) -> Ids:
-    """Convert ids to one of the types that `Ids` can have, in their order."""
-    plain = np.asarray(to_id_type(values))
-    if plain.dtype == STRING:
-        return Ids(plain)
-    large = plain.dtype.kind == "u" and int(plain.max(initial=0)) > LAST
-    return Ids(plain.astype(np.uint64 if large else np.int64, copy=False))
-
-
 def predict(
     model: TrainedModel, data: Any, vertices: Mapping[str, Any] | None, reading: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
@@ -70,7 +60,7 @@ def predict(
     """
     how = options_of(Reading, reading, vertices=vertices)
     if model.role:
-        return predict_rows(model, data, how, warn=warn)
+        return rows.predict_rows(model, data, how, warn=warn)
     return predict_pairs(model, data, columns=how.columns, vertices=vertices, warn=warn)
 
 
@@ -79,3 +69,16 @@ def pairs_of(model: TrainedModel, data: Any) -> EdgeData:
     DataError.
     """
     return read_pairs(data, model.run, model.program, dict(model.ids), None, warn)
+
+
+def fold_in(
+    model: TrainedModel,
+    data: Any,
+    of: str,
+    keep_known: bool,
+    vertices: Mapping[str, Any] | None,
+    reading: Mapping[str, Any],
+) -> dict[str, np.ndarray]:
+    """Return columns of ids and vectors of new vertices: see `tux.Run.fold_in`."""
+    how = options_of(Reading, reading, vertices=vertices)
+    return rows.fold_in(model, data, how, of=of, keep_known=keep_known, warn=warn)

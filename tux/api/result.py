@@ -140,13 +140,37 @@ class Run:
         return Table(found) if ids else self._trained_model().stage.array(found)
 
     @in_python()
+    def fold_in(
+        self,
+        data: Any,
+        *,
+        of: str = "",
+        keep_known: bool = False,
+        vertices: Mapping[str, Any] | None = None,
+        **reading: Any,
+    ) -> Table:
+        """Find the vectors of new vertices of an end, such as users, by their edges to vertices of
+        the model, which stays as it is: a table of the ids and the vectors, (n, width) float32,
+        under the name of the model's field. `recommend` takes it in the place of users.
+
+        `data` are in the forms that the program is trained on; `of` names the end, left out: the
+        first, or that for which the program predicts. For ids that training has seen, vectors are
+        found by these data alone, or, with `keep_known`, kept. An id without an edge to a known
+        vertex gets zeros. `vertices` and `reading`: as in `predict`. A program that predicts for
+        rows gives its predictions. Raises DataError, and UsageError for a program that cannot.
+        """
+        model = self._trained_model()
+        return Table(predicting.fold_in(model, data, of, keep_known, vertices, reading))
+
+    @in_python()
     def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
         """Find the `n` best items for each user: a table with a column of users, `rank` from 1, a
         column of items, and their scores. The ends of the program's edges name the columns.
 
-        `users` are ids, None for all; `exclude` holds pairs that are not recommended, such as the
-        ratings that the run was trained on: in memory or in a file. Raises DataError for a user
-        that training has not seen, UsageError for a program whose scores are not inner products.
+        `users` are ids, None for all, or new users, as `fold_in` finds them; `exclude` holds pairs
+        that are not recommended, such as the ratings that the run was trained on: in memory or in a
+        file. Raises DataError for a user that training has not seen, UsageError for a program whose
+        scores are not inner products.
         """
         model, fields = self._trained_model(), self._model().fields
         return topping.recommend(model, fields, self.vertices, users, n, exclude)

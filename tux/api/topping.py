@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import index
 from typing import Any
 
@@ -11,13 +12,16 @@ import numpy as np
 
 from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
+from tux.arrays.given import ids_of
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
 from tux.predict.factors import factors_of
 from tux.predict.neighbours import vectors_of
 from tux.predict.predict import TrainedModel
+from tux.predict.recommend import columns_of_new
 from tux.predict.topk import Excluded, group_by_query
 from tux.predict.topk import similar as nearest_rows
+from tux.program.product import product_of
 
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""
@@ -35,13 +39,33 @@ def recommend(
 ) -> Table:
     """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
-    factors, (user, item) = factors_of(program, fields), program.edge.roles
+    user, item = program.edge.roles
+    if isinstance(users, Table):
+        new = Vertices(columns_of_new(users.to_dict(), user, product_of(program)))
+        return recommend(*_put_in_place(new, model, fields, vertices), None, n, exclude)
     first, second = (vertices[kind] for kind in program.edge.ends)
+    factors = factors_of(program, fields)
     rows = _rows(first, users, program.edge.ends[0])
     seen = None if exclude is None else _group_excluded(exclude, model, len(first), len(second))
     places, scores = factors.best(rows, whole_number(n), seen)
     return _ranking_table(
         user, first.ids[rows], item, second.ids, places, {model.stage.name: scores}
+    )
+
+
+def _put_in_place(
+    new: Vertices, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
+) -> tuple[TrainedModel, Fields, Mapping[str, Vertices]]:
+    """Put new vertices in the place of those of the first end: in a model, its fields and its
+    vertices.
+    """
+    kind = model.program.edge.ends[0]
+    ids = {**model.ids, kind: ids_of(new.ids)}
+    own = {name: new[name] for name in new.fields}
+    return (
+        replace(model, read_ids=lambda: ids),
+        {**fields, kind: own},
+        {**vertices, kind: new},
     )
 
 

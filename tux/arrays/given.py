@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.arrow import STRING
+from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
 from tux.base.text import plural
@@ -97,3 +99,12 @@ def check_unmasked(array: Any) -> None:
             f"an array has {plural(int(np.ma.count_masked(array)), 'masked value')}",
             do="Fill them: numpy.ma.filled(x, 0); or leave their rows out.",
         )
+
+
+def ids_of(values: np.ndarray) -> Ids:
+    """Convert ids to one of the types that `Ids` can have, in their order."""
+    plain = np.asarray(to_id_type(values))
+    if plain.dtype == STRING:
+        return Ids(plain)
+    large = plain.dtype.kind == "u" and int(plain.max(initial=0)) > LAST
+    return Ids(plain.astype(np.uint64 if large else np.int64, copy=False))

@@ -17,17 +17,26 @@ from tux.cli.run_flags import add_option, chosen_options
 from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
 from tux.predict.neighbours import COUNT, nearest_of
-from tux.predict.predict import pieces_writer, predict, predict_rows, writer
-from tux.predict.recommend import top
+from tux.predict.predict import pieces_writer, predict, writer
+from tux.predict.recommend import Columns, top
+from tux.predict.rows import fold_in, predict_rows
 
-ASKED = {"DATA": "data", "--pairs FILE": "pairs", "--top N": "top", "--nearest ID": "nearest"}
-"""What may be asked for, one of them."""
+ASKED = {
+    "DATA": "data",
+    "--pairs FILE": "pairs",
+    "--top N": "top",
+    "--nearest ID": "nearest",
+    "--fold-in DATA": "fold_in",
+}
+"""What may be asked for, one of them; --fold-in DATA and --top N also together."""
 
 OF_ONE = {
     "--count": ("count", "--nearest ID"),
     "--field": ("field", "--nearest ID"),
     "--for": ("users", "--top N"),
     "--exclude": ("exclude", "--top N"),
+    "--of": ("of", "--fold-in DATA"),
+    "--keep-known": ("keep_known", "--fold-in DATA"),
 }
 """Flags that belong to one of them alone."""
 
@@ -54,6 +63,8 @@ def command(argv: list[str]) -> int:
         columns = predict(
             args.dir, args.pairs, columns=args.columns, vertices=vertices, warn=show.warn
         )
+    elif args.fold_in:
+        columns = _fold_in(args)
     else:
         reading = Reading(**chosen_options(args, Reading, ()))
         columns = predict_rows(args.dir, args.data, reading, warn=show.warn)
@@ -68,14 +79,14 @@ def command(argv: list[str]) -> int:
 def _check(args: Namespace) -> None:
     """Refuse flags that do not go together. UsageError."""
     asked = [flag for flag, name in ASKED.items() if getattr(args, name) is not None]
-    if len(asked) != 1:
+    if len(asked) != 1 and asked != ["--top N", "--fold-in DATA"]:
         raise UsageError(
             f"tux predict needs {' or '.join(ASKED)}, one of them", do="tux predict --help"
         )
     for flag, (name, of) in OF_ONE.items():
-        if getattr(args, name) is not None and of not in asked:
+        if getattr(args, name) not in (None, False) and of not in asked:
             raise UsageError(f"{flag} without {of}", do=f"it belongs to {of}; leave it out")
-    if args.top is None:
+    if args.top is None or args.fold_in is not None:
         return
     given = {"--vertices": args.vertices, "--form": args.form, "--vocab": args.vocab}
     given |= {"--stop": args.stop, "--on-bad-row": args.on_bad_row != "stop" or None}
@@ -88,8 +99,21 @@ def _check(args: Namespace) -> None:
         )
 
 
+def _fold_in(args: Namespace) -> Columns:
+    """Find the vectors of new vertices."""
+    return fold_in(
+        args.dir,
+        args.fold_in,
+        Reading(**chosen_options(args, Reading, ())),
+        of=args.of or "",
+        keep_known=args.keep_known,
+        warn=show.warn,
+    )
+
+
 def _top(args: Namespace) -> int:
     """Write or show the best items, piece by piece."""
+    folded = None if args.fold_in is None else _fold_in(args)
     write = pieces_writer(args.out) if args.out else None
     watching = show.watcher() if write else nullcontext(NullWatcher())
     with watching as watch:
@@ -99,7 +123,8 @@ def _top(args: Namespace) -> int:
             args.top,
             users=args.users,
             exclude=args.exclude,
-            columns=args.columns,
+            columns=args.columns if folded is None else None,
+            folded=folded,
             warn=watch.warn if write else show.warn,
             progress=watch.share,
         )
@@ -122,7 +147,7 @@ def _flags() -> Flags:
     flags = Flags(
         "tux predict",
         about,
-        "DIR (DATA | --pairs FILE | --top N | --nearest ID) [flags]",
+        "DIR (DATA | --pairs | --fold-in | --top | --nearest) [flags]",
     )
     flags.add("dir", "folder of a run", INPUT, metavar="DIR")
     flags.add(
@@ -147,6 +172,7 @@ def _flags() -> Flags:
         "file of pairs that are not listed again, such as the ratings of training",
         INPUT,
     )
+    _fold(flags)
     _nearest(flags)
     flags.add(
         "--out",
@@ -157,6 +183,26 @@ def _flags() -> Flags:
         choices = {"metavar": None} if name in ("form", "on_bad_row") else {}
         add_option(flags, name, text, **choices)
     return flags
+
+
+def _fold(flags: Flags) -> None:
+    """Declare the flags of --fold-in."""
+    flags.add(
+        "--fold-in",
+        "find the vectors of new vertices, such as users, by the rows of DATA, or with --top their "
+        "best items; the model stays as it is",
+        INPUT,
+        metavar="DATA",
+    )
+    flags.add(
+        "--of",
+        "the end of which DATA has new ones [default: the first]",
+        metavar="END",
+    )
+    flags.switch(
+        "--keep-known",
+        "ids that the model knows keep its vectors [default: found again by DATA alone]",
+    )
 
 
 def _nearest(flags: Flags) -> None:

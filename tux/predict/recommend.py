@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from tux.arrays.arrow import ParquetRows, read_parquet
+from tux.arrays.given import ids_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name, plural
@@ -41,6 +42,7 @@ def top(
     users: str | os.PathLike[str] | None = None,
     exclude: Source | None = None,
     columns: str | None = None,
+    folded: Columns | None = None,
     warn: Warn = lambda text: None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Iterator[Columns]:
@@ -48,10 +50,11 @@ def top(
 
     `users` is a file of ids (`tux.io.vertices.ids`), None: all users of the model. `exclude` is a
     file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
-    named if need be. Yields pieces of columns of equal length: the users' ids, under the name of
-    their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
-    name. The items' factors stay in memory; those of users do if `users` are named, and are else
-    read piece by piece.
+    named if need be. `folded` has the ids and vectors of new users (`tux.predict.rows.fold_in`),
+    which take the place of the model's. Yields pieces of columns of equal length: the users' ids,
+    under the name of their end in UDFs, `rank` from 1, the items' ids, and the scores, float32,
+    under the stage's name. The items' factors stay in memory; those of users do if `users` are
+    named, and are else read piece by piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
     DataError for files that cannot be read, and if none of the users is known; `warn` names some
@@ -62,10 +65,12 @@ def top(
     run = read_run(folder)
     program = reopen_program(run, folder, warn)
     product = product_of(program)
-    queries, others = _open_factors(folder, product)
+    queries, others = _open_factors(folder, product, folded, program.edge.roles[0])
     first = product.kinds[0]
     factors_of(program, {first: queries.read(0, 0), **others})  # before long work
     ids = {} if users is None and exclude is None else read_ids(folder, program)
+    if ids and folded is not None:
+        ids = {**ids, first: ids_of(folded[program.edge.roles[0]])}
     rows = None if users is None else _user_rows(users, run, program, ids[first], warn)
     seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
     size = len(queries) if rows is None else len(rows)
@@ -84,6 +89,38 @@ def top(
             yield _best_items(program, fields, count, excluded, report_share)
 
     return pieces()
+
+
+def columns_of_new(folded: Mapping[str, np.ndarray], role: str, product: Product) -> Columns:
+    """Return the columns of users' vectors, which were found later, in the form of the model's:
+    ids, factors, and biases, which are 0. DataError if there are no such vectors.
+    """
+    factors, bias = product.factors[0], product.biases[0]
+    if missing := [name for name in (role, factors) if name not in folded]:
+        raise DataError(
+            f"the vectors of new vertices have no column {missing[0]}",
+            do=f"find vectors of the end {role}",
+        )
+    found = {"id": folded[role], factors: folded[factors]}
+    return found | ({bias: np.zeros(len(found["id"]), np.float32)} if bias else {})
+
+
+class ColumnRows:
+    """Rows of columns in memory, read as `tux.arrays.arrow.ParquetRows` are."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns["id"])
+
+    def read(self, first: int, end: int) -> Columns:
+        """Read the rows `first` up to `end`."""
+        return _cut_columns(self._columns, first, end)
+
+    def take(self, rows: np.ndarray) -> Columns:
+        """Take some rows (m,), in their order."""
+        return {name: column[rows] for name, column in self._columns.items()}
 
 
 def _best_items(
@@ -110,16 +147,19 @@ def _cut_columns(columns: Columns, first: int, end: int) -> Columns:
 
 
 def _open_factors(
-    folder: str | os.PathLike[str], product: Product
-) -> tuple[ParquetRows, dict[str, Columns]]:
-    """Open the ids and factors of users in a run's folder, of which ranges are read; return them,
-    and those of items, which stay in memory, with the context's term.
+    folder: str | os.PathLike[str], product: Product, folded: Columns | None, role: str
+) -> tuple[ParquetRows | ColumnRows, dict[str, Columns]]:
+    """Open the ids and factors of users in a run's folder, of which ranges are read, or take those
+    that are `folded`; return them, and those of items, which stay in memory, with the context's
+    term.
     """
     first, second = product.kinds
     wanted = product.columns
     others = {second: read_parquet(model_file(folder, second), ["id", *wanted[second]])}
     if "tau" in wanted:
         others["tau"] = read_parquet(model_file(folder, "tau"), wanted["tau"])
+    if folded is not None:
+        return ColumnRows(columns_of_new(folded, role, product)), others
     return ParquetRows(model_file(folder, first), ["id", *wanted[first]]), others
 
 

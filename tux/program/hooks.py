@@ -19,7 +19,7 @@ AnyProgram: TypeAlias = Any
 
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "Program": {"setup": (), "stages": (), "evaluate": (), "converged": ("metrics",)}
-    | {"predict": ()},
+    | {"predict": (), "fold_in": ("role",)},
     "Input": {
         "topology": ("program",),
         "extra_tables": ("program", "topology"),

@@ -162,6 +162,14 @@ class Program(BaseProgram):
         """
         return None
 
+    def fold_in(self, role: str) -> list[Stage]:
+        """Return the stages behind `tux predict --fold-in`: of new vertices of the end `role`,
+        with their edges to vertices of the model, which are held out. The last is a Score over
+        `role` whose width and name are those of the field that it finds, e.g.
+        ``Score(solve, role, width="rank", name="f")``; [] if there are none.
+        """
+        return []
+
 
 def _rename_defaults(cls: type[Program], inherited: dict[str, Param]) -> None:
     """Give the other defaults of a subclass, such as `rank = 64`, the present names of parameters.
@@ -191,7 +199,15 @@ def returned_stages(program: Program, method: str, cluster: Cluster) -> list[Sta
     function = getattr(type(program), method)
     asks = "cluster" in signature(function).parameters
     returned = getattr(program, method)(**({"cluster": cluster} if asks else {}))
-    what = f"{type(program).__name__}.{method}() must return a list of stages, not "
+    return check_stages(returned, type(program), method)
+
+
+def check_stages(returned: Any, kind: type[Program], method: str) -> list[Stage]:
+    """Return what a program's method has returned, if it is a list of stages, else raise
+    ProgramError.
+    """
+    function = getattr(kind, method)
+    what = f"{kind.__name__}.{method}() must return a list of stages, not "
     do = "e.g. return [Exchange(f), Apply('page', g)]"
     if not isinstance(returned, list | tuple):
         raise ProgramError(what + describe_value(returned), where=place(function), do=do)
@@ -272,11 +288,29 @@ def score_of(program: Program) -> Any:
     name = type(program).__name__
     if stage is None:
         raise ProgramError(f"{name} predicts nothing", do="give it predict(), e.g. Score(f)")
+    check_score(stage, program, "predict", "e.g. return Score(f)")
+    return stage
+
+
+def check_score(stage: Any, program: Program, method: str, do: str) -> None:
+    """Raise ProgramError unless a stage that a program's method has returned is a Score."""
     # This package does not know the class, only what it has alone.
     if not isinstance(stage, Stage) or not hasattr(stage, "enumerated_role"):
         raise ProgramError(
-            f"{name}.predict() must return a Score or None, not {describe_value(stage)}",
-            where=place(program.predict),
-            do="e.g. return Score(f)",
+            f"{type(program).__name__}.{method}() must return a Score, not {describe_value(stage)}",
+            where=place(getattr(program, method)),
+            do=do,
         )
-    return stage
+
+
+def stages_to_fold_in(program: Program, role: str) -> list[Stage]:
+    """Return the stages that find vectors of new vertices of an end: those of the program's
+    ``fold_in``, else its prediction, if this is for each vertex of that end; else []. ProgramError
+    if ``fold_in`` returns no list of stages, or none that ends with a Score.
+    """
+    stages = check_stages(program.fold_in(role), type(program), "fold_in")
+    if stages:
+        check_score(stages[-1], program, "fold_in", "end it with a Score")
+        return stages
+    stage = None if program.predict() is None else score_of(program)
+    return [stage] if stage is not None and stage.enumerated_role(program) == role else []

@@ -99,6 +99,10 @@ def _sizes(**sizes: int) -> list[str]:
     return [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
 
 
+NEW = ("Ann,446,5", "Ann,24,2", "Ann,98,5", "Bob,381,1", "Bob,10,2", "Bob,77777,5")
+"""Ratings of users who are in no file of training."""
+
+
 def ratings(folder: Path) -> None:
     """Write ratings in one file and in a folder of two, held-out ratings, and pairs to score."""
     sizes = _sizes(users=60, items=40, ratings=900)
@@ -112,6 +116,7 @@ def ratings(folder: Path) -> None:
     pairs = [row.rpartition(",")[0] for row in rows]
     (folder / "users.csv").write_text("user\n1\n2\n", encoding="utf-8")
     (folder / "pairs.csv").write_text("\n".join(["user,item", *pairs, ""]), encoding="utf-8")
+    (folder / "new.csv").write_text("\n".join(["user,item,rating", *NEW, ""]), encoding="utf-8")
 
 
 def documents(folder: Path) -> None:

@@ -1,0 +1,205 @@
+"""Vectors of new vertices, `tux predict --fold-in` and `Run.fold_in`, beside numpy's solutions."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import tux
+from tux.base.errors import DataError, UsageError
+from tux.cli.main import main
+from tux.options.options import RunOptions
+from tux.predict.rows import fold_in
+from tux.program.sources import find
+from tux.runs.session import run as run_into
+
+RANK = 5
+APPS = {
+    "als": tux.ALS(rank=RANK),
+    "als, centred": tux.ALS(rank=RANK, center=True, plain=True),
+    "als, implicit": tux.ALS(rank=RANK, implicit=True, alpha=3.0),
+    "mf": tux.MF(rank=RANK),
+}
+
+
+def draw_ratings(seed, users, items, count):
+    """Draw a table of ratings, each pair once."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(len(users) * len(items), count, replace=False)
+    user, item = np.array(users)[pairs // len(items)], np.array(items)[pairs % len(items)]
+    return {"user": user, "item": item, "value": rng.integers(1, 6, count).astype(float)}
+
+
+OLD = draw_ratings(1, range(30), range(100, 120), 300)
+NEW = draw_ratings(2, [3, 500, 501], range(100, 123), 40)  # user 3, and items up to 119, are known
+
+
+@pytest.fixture(scope="module", params=APPS)
+def model(request):
+    """Return a run of one of `APPS`."""
+    return tux.run(APPS[request.param], OLD, epochs=2, jit=False, progress=False)
+
+
+def solve_by_numpy(run, own, other, ratings):
+    """Return by id the least squares of `own` vertices, with the factors of `other` ones fixed."""
+    p, known = run.parameters, run.vertices[other]
+    fixed, penalty = known["f"].astype(float), p["reg"]
+    offset = float(run.context["offset"][0]) if "offset" in run.context else 0.0
+    found = {}
+    for each in dict.fromkeys(ratings[own].tolist()):
+        at = known.positions(ratings[other])
+        rows = (ratings[own] == each) & (at >= 0)
+        y, value = fixed[at[rows]], ratings["value"][rows]
+        weights, targets, a = np.ones(len(y)), value - offset, np.zeros((RANK, RANK))
+        if p.get("implicit"):
+            weights, a = p["alpha"] * value, fixed.T @ fixed
+            targets = (1 + weights) / weights
+        a = a + (y * weights[:, None]).T @ y
+        a += np.eye(RANK) * (penalty if p.get("plain") else penalty * len(y))
+        found[each] = np.linalg.solve(a, y.T @ (weights * targets)) if len(y) else np.zeros(RANK)
+    return found
+
+
+@pytest.mark.parametrize(("own", "other"), [("user", "item"), ("item", "user")])
+def test_vectors_of_new_vertices_are_the_least_squares(model, own, other):
+    ratings = NEW if own == "user" else draw_ratings(3, range(35), [7, 100, 600], 60)
+    found = model.fold_in(ratings, of=own)
+    expected = solve_by_numpy(model, own, other, ratings)
+    assert found[own].tolist() == [*expected]
+    np.testing.assert_allclose(found["f"], [*expected.values()], rtol=1e-5, atol=1e-5)
+
+
+def test_the_first_end_is_that_of_new_vertices(model):
+    assert model.fold_in(NEW).columns == ["user", "f"]
+
+
+def test_known_ids_may_keep_their_vectors(model):
+    users = model.vertices["user"]
+    kept, anew = (model.fold_in(NEW, keep_known=keep) for keep in (True, False))
+    for user, own, other in zip(kept["user"].tolist(), kept["f"], anew["f"], strict=True):
+        if user == 3:
+            assert own.tolist() == users.at(3)["f"].tolist() != other.tolist()
+        else:
+            assert own.tolist() == other.tolist()
+
+
+def test_new_users_get_their_best_items(model):
+    new = model.fold_in(NEW)
+    seen = {(u, i) for u, i in zip(NEW["user"].tolist(), NEW["item"].tolist(), strict=True)}
+    found = model.recommend(new, 4, exclude=NEW)
+    items, offset = model.vertices["item"], float(model.context.get("offset", [0.0])[0])
+    for user, f in zip(new["user"].tolist(), new["f"], strict=True):
+        scores = dict(zip(items.ids.tolist(), items["f"] @ f + offset, strict=True))
+        left = {item: score for item, score in scores.items() if (user, item) not in seen}
+        best = sorted(left.values())[::-1][:4]
+        own = found["user"] == user
+        assert not {(user, item) for item in found["item"][own].tolist()} & seen
+        np.testing.assert_allclose(found["score"][own], best, rtol=1e-5, atol=1e-6)
+
+
+def test_a_user_without_a_known_item_gets_zeros(model, caplog):
+    ratings = {"user": [1000, 1001], "item": [100, 999], "value": [4.0, 4.0]}
+    assert model.fold_in(ratings)["f"].any(axis=1).tolist() == [True, False]
+    assert (
+        "1 of 2 ratings of the data is of items that the model does not know: left out"
+        in caplog.text
+    )
+
+
+def test_a_program_that_predicts_for_rows_gives_its_predictions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("words.csv", "w") as file:
+        file.write("document,word,count\n")
+        for document in range(12):
+            for word in range(document % 3, 20, 3):
+                file.write(f"d{document},w{word},{1 + (document * word) % 4}\n")
+    found = tux.run(tux.LDA(topics=3), "words.csv", epochs=2, jit=False, progress=False)
+    new = {"document": ["x", "x", "y"], "word": ["w1", "w4", "w2"], "count": [2, 1, 5]}
+    assert found.fold_in(new)["topic"].tolist() == found.predict(new).tolist()
+
+
+CASES = {
+    "no end": (
+        lambda run: run.fold_in(NEW, of="usr"),
+        "ALS has no end 'usr'\n  did you mean user? its ends are user and item",
+    ),
+    "no vectors of users": (
+        lambda run: run.recommend(run.fold_in(draw_ratings(3, range(9), [7], 5), of="item")),
+        "the vectors of new vertices have no column user\n  find vectors of the end user",
+    ),
+    "nothing known": (
+        lambda run: run.fold_in({"user": [1], "item": [9999], "value": [1.0]}),
+        "the model knows none of the items",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_meant_is_refused(case):
+    run = tux.run(APPS["als"], OLD, epochs=1, jit=False, progress=False)
+    ask, text = CASES[case]
+    with pytest.raises((UsageError, DataError)) as caught:
+        ask(run)
+    assert str(caught.value).startswith(text)
+
+
+def test_a_program_without_the_stages_says_so():
+    run = tux.run(
+        tux.DeepWalk(dimensions=4), np.array([[0, 1], [1, 2], [2, 0]]), epochs=1, progress=False
+    )
+    with pytest.raises(UsageError, match="DeepWalk cannot fold in a new"):
+        run.fold_in([[5, 1]])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with a model of `als` in `als` and the files of `OLD` and `NEW`."""
+    monkeypatch.chdir(tmp_path)
+    for name, table in (("old.csv", OLD), ("new.csv", NEW)):
+        rows = zip(*(column.tolist() for column in table.values()), strict=True)
+        with open(name, "w", newline="") as file:
+            csv.writer(file).writerows([[*table], *rows])
+    options = RunOptions(out="als", epochs=2, jit=False)
+    run_into(find("als").program(rank=RANK), "old.csv", options=options)
+    return tmp_path
+
+
+def read_columns(path):
+    """Return the columns of a CSV file by name, as texts."""
+    with open(path, newline="") as file:
+        head, *rows = csv.reader(file)
+    return dict(zip(head, zip(*rows, strict=True), strict=True))
+
+
+def test_the_command_writes_vectors(folder):
+    assert main(["predict", "als", "--fold-in", "new.csv", "--out", "users.csv"]) == 0
+    expected = fold_in("als", "new.csv")
+    found = read_columns("users.csv")
+    assert [*found] == ["user", *(f"f_{k}" for k in range(RANK))]
+    assert [int(user) for user in found["user"]] == expected["user"].tolist()
+    vectors = np.array([found[f"f_{k}"] for k in range(RANK)], float).T
+    np.testing.assert_allclose(vectors, expected["f"], rtol=1e-5)
+
+
+def test_the_command_lists_the_best_items_of_new_users(folder):
+    ask = ["predict", "als", "--fold-in", "new.csv", "--top", "2", "--exclude", "new.csv"]
+    assert main([*ask, "--out", "top.csv"]) == 0
+    found = tux.load("als")
+    expected = found.recommend(found.fold_in("new.csv"), 2, exclude="new.csv")
+    written = read_columns("top.csv")
+    for name in ("user", "rank", "item"):
+        assert [int(each) for each in written[name]] == expected[name].tolist()
+    np.testing.assert_allclose(np.array(written["score"], float), expected["score"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--pairs", "new.csv", "--fold-in", "new.csv"], "tux predict needs DATA or --pairs FILE"),
+        (["--pairs", "new.csv", "--keep-known"], "--keep-known without --fold-in DATA"),
+        (["--top", "3", "--of", "item"], "--of without --fold-in DATA"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(folder, capsys, flags, text):
+    assert main(["predict", "als", *flags]) != 0
+    assert text in capsys.readouterr().err

@@ -1,0 +1,237 @@
+"""Predictions of a trained model for new vertices (`tux predict DIR DATA`), and their vectors
+(`tux predict DIR --fold-in DATA`).
+
+New vertices are the rows of a file: documents, samples, users. They meet the model's vertices by
+their ids.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.given import ids_of
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.base.text import data_name, did_you_mean, plural, plural_noun
+from tux.inputs.memory import MemoryData, points_table
+from tux.inputs.new_rows import RowTypes, read_rows
+from tux.inputs.points import read_points
+from tux.inputs.samples import hash_bits
+from tux.inputs.vertex_data import data_to_predict
+from tux.inputs.wrapping import wrap_data
+from tux.io.source.input_files import input_files
+from tux.options.options import Reading
+from tux.options.python_words import in_python
+from tux.predict.predict import TrainedModel, Warn, decode_ids, open_model, score_with_model
+from tux.program.input import Points, Samples
+from tux.program.program import stages_to_fold_in
+from tux.program.stage import Stage
+
+OF_TRAINING = "min_count", "cross"
+"""Options of reading that say which features or words there are."""
+
+Columns = dict[str, np.ndarray]
+
+
+def predict_rows(
+    model: str | os.PathLike[str] | TrainedModel,
+    data: Any,
+    reading: Reading | None = None,
+    *,
+    warn: Warn = lambda text: None,
+) -> Columns:
+    """Score each row of a file of new vertices, in any format that training reads, or of data in
+    memory (`tux.inputs.memory`), by a model or the model in a run's folder.
+
+    Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
+    scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
+    (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
+    how many. A row of which nothing is left is there all the same. Raises what reading raises,
+    DataError if the model knows none of the columns and they are not hashed, ProgramError for a
+    program that predicts nothing, and UsageError for one that predicts for pairs.
+    """
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
+    program, role = model.program, model.role
+    if not role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for pairs, not for rows",
+            do=f"tux predict {model.name} --pairs FILE",
+        )
+    return _score_rows(model, data, reading, role, [model.stage], warn)
+
+
+def fold_in(
+    model: str | os.PathLike[str] | TrainedModel,
+    data: Any,
+    reading: Reading | None = None,
+    *,
+    of: str = "",
+    keep_known: bool = False,
+    warn: Warn = lambda text: None,
+) -> Columns:
+    """Find the vectors of new vertices of the end `of`, by their edges to vertices of the model,
+    which stay as they are. `data` are as `predict_rows` takes them; `of` left out is the end for
+    which the program predicts, or else the first.
+
+    Returns columns in the file's order: the ids under the name of their end in UDFs, and the
+    vectors, (n, width) float32, under the name of the model's field. A program whose predictions
+    are for rows has these instead. Ids that training has seen get vectors by the new edges alone,
+    too, or, with `keep_known`, those of the model. An id of which no edge is left gets zeros.
+    Raises as `predict_rows`, and UsageError for a program that has no stages for it.
+    """
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
+    program = model.program
+    roles = program.edge.roles
+    if of and of not in roles:
+        raise UsageError(
+            f"{type(program).__name__} has no end {of!r}",
+            do=f"{did_you_mean(of, roles)}its ends are {' and '.join(roles)}",
+        )
+    role = of or (model.role if program.predict() is not None else "") or roles[0]
+    stages = stages_to_fold_in(program, role)
+    if not stages:
+        raise UsageError(
+            f"{type(program).__name__} cannot fold in a new {role}",
+            do="train again on all data; in a program of your own, write fold_in(self, role)",
+        )
+    found = _score_rows(model, data, reading, role, stages, warn)
+    return _keep_known(model, found, role) if keep_known else found
+
+
+def _keep_known(model: TrainedModel, found: Columns, role: str) -> Columns:
+    """Return vectors with those of the model for the ids that it knows. UsageError if its vectors
+    are of another kind.
+    """
+    program = model.program
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    name = next(name for name in found if name != role)
+    if name not in program.vertices[kind].fields:
+        raise UsageError(
+            f"the model does not have {name} of each {kind}, so none can be kept",
+            do="leave out that those of known ids are kept",
+        )
+    known = model.ids[kind].encode(ids_of(found[role]).values)
+    stored, _ = model.stored(kind, [name])
+    there = known >= 0
+    vectors = found[name].copy()
+    vectors[there] = np.asarray(stored[name])[known[there]]
+    return {**found, name: vectors}
+
+
+def _score_rows(
+    model: TrainedModel,
+    data: Any,
+    reading: Reading | None,
+    role: str,
+    stages: list[Stage],
+    warn: Warn,
+) -> Columns:
+    """Return the ids of new vertices of an end, and their scores by the last of `stages`."""
+    program = model.program
+    reading, data = reading or Reading(), wrap_data(program, data)
+    if named := next((each for each in OF_TRAINING if getattr(reading, each) is not None), ""):
+        raise UsageError(
+            f"{named} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
+            do="leave it out: new rows get those of training",
+        )
+    if isinstance(program.input, Points):
+        kind = program.edge.ends[0]
+        rows = _read_new_points(model, data, reading, warn)
+        ids = {kind: Ids(rows.ids[kind].values[:0])}
+    else:
+        kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+        rows, ids = _read_new_edges(model, kind, data, reading, warn)
+    scores = score_with_model(model, ids, rows, stages)
+    of_rows = decode_ids(rows, kind, np.arange(len(rows.ids[kind])))
+    last: Any = stages[-1]
+    return {role: of_rows, **last.columns(scores)}
+
+
+def _read_new_points(model: TrainedModel, data: Any, reading: Reading, warn: Warn) -> EdgeData:
+    """Read new points of a table or in memory, in the order of their ids, as the program reads
+    those of training. Data fields that predictions can do without have defaults.
+    """
+    program = model.program
+    if isinstance(data, MemoryData):
+        with in_python():
+            points = read_points(points_table(data, program), program, reading)
+    elif isinstance(data, EdgeData):
+        points = data
+    else:
+        points = read_points(input_files(data), program, reading)
+    for note in points.notes:
+        warn(f"{data_name(data)}: {note}")
+    return points
+
+
+def _read_new_edges(
+    model: TrainedModel, kind: str, data: Any, reading: Reading, warn: Warn
+) -> tuple[EdgeData, dict[str, Ids]]:
+    """Read the edges between new vertices of a type, in the order of the data, and known ones.
+    Return also the ids of the model, of which none are of that type.
+    """
+    run, program = model.run, model.program
+    if len(set(program.edge.ends)) < 2:
+        raise UsageError(
+            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
+            "are too, of which "
+            "there are no new ones"
+        )
+    other = program.edge.ends[program.edge.ends[0] == kind]
+    known = model.ids[other]
+    types = RowTypes(kind, other, known, run.data.numbered)
+    rows, left_out, total = read_rows(data, program, types, run.options, reading)
+    _warn_of_rows(model, data, rows, other, left_out, total, warn)
+    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
+    known_data = data_to_predict(
+        rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
+    )
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    return replace(rows, vertex_fields=fields), ids
+
+
+def _warn_of_rows(
+    model: TrainedModel,
+    data: Any,
+    rows: EdgeData,
+    other: str,
+    left_out: int,
+    total: int,
+    warn: Warn,
+) -> None:
+    """Warn of odd rows of the data, of whose entries so many are left out. DataError if these are
+    all, unless they are hashed: a hash of an unknown name is no error.
+    """
+    if total and left_out == total and not hash_bits(model.program):
+        raise DataError(
+            f"the model knows none of the {plural_noun(other)}",
+            where=data if isinstance(data, str) else data_name(data),
+            do=f"its first {other} is {model.ids[other].values[0]}; call {plural_noun(other)} "
+            "as in "
+            "training",
+        )
+    for note in rows.notes:
+        warn(f"{data_name(data)}: {note}")
+    if rows.skipped:
+        warn(
+            f"{plural(rows.skipped, 'bad row')} of {data_name(data)} skipped; the first is "
+            f"{rows.first_skipped}"
+        )
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        if model.program.edge.repeats:
+            what = f"{plural(total, other)} of {data_name(data)} {are} not in the model"
+            warn(f"{left_out:,} of {what}: left out")
+        else:
+            samples = isinstance(model.program.input, Samples)
+            each = "entries" if samples else plural_noun(model.program.edge_name)
+            what = (
+                f"{each} of {data_name(data)} {are} of {plural_noun(other)} that the model "
+                "does not know"
+            )
+            warn(f"{left_out:,} of {total:,} {what}: left out")
