@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -44,11 +44,11 @@ Numeric = Callable[[int], bool]
 
 class WantedColumns(NamedTuple):
     """The columns to look for in a file: the ends of edges, their fields, and the names that the
-    caller has given.
+    caller has given. A field of None holds whole numbers or words, as ids are.
     """
 
     ends: tuple[str, str]
-    fields: dict[str, np.dtype]
+    fields: Mapping[str, np.dtype | None]
     columns: str | None
 
     @property
@@ -129,6 +129,16 @@ def find_columns(
     if len(set(places.values())) < len(places):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")
     return [places[at] for at in range(len(places))]
+
+
+def find_column(header: Sequence[str], name: str, path: str) -> int:
+    """Find the 0-based place of the one column that the caller calls so, by its name or its
+    position from 1. Raises `DataError` if it is missing.
+    """
+    places = _caller_places(header, [name])
+    if not places:
+        raise DataError(f"no column {name!r}", where=path, do=f"It has {_list_names(header)}.")
+    return places[0]
 
 
 def find_beside_index(

@@ -48,7 +48,7 @@ def read_frame(
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
     """
     wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    picks = _picks(frame, wanted)
+    picks = pick_columns(frame, wanted)
     bad = BadRows.of_memory(frame.what, on_bad_row)
     pieces, types = gather_columns(
         frame, picks, wanted.labels, wanted.kinds, lambda row, why: bad.note(row + 1, why)
@@ -74,8 +74,10 @@ def read_frame(
     )
 
 
-def _picks(frame: Frame, wanted: WantedColumns) -> list[int]:
-    """Find the places of the wanted columns."""
+def pick_columns(frame: Frame, wanted: WantedColumns) -> list[int]:
+    """Find the 0-based places of the wanted columns in a table. Raises `DataError` and `UsageError`
+    as `read_frame` does.
+    """
     if frame.square and not wanted.columns:
         raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
     if frame.titled:

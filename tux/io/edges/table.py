@@ -19,7 +19,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.io.bags.rare import leave_out_rare
 from tux.io.edges.columns import WantedColumns, columns_by_label, find_columns, unused_notes
-from tux.io.edges.layout import beginning, edge_layout
+from tux.io.edges.layout import EdgeLayout, beginning, edge_layout
 from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import TextLayout
 from tux.io.source.first_lines import check_text, first_lines
@@ -102,11 +102,24 @@ def text_pieces(
     if (table := edge_layout(first, wanted)) is None:
         passed = LineCounts(comments=first.text.count(b"\n"))
         return EdgeTableRows(arrow.Pieces(wanted.kinds), {}, passed=passed)
+    return read_by_layout(bad, table, wanted, first.path, whole, tell)
+
+
+def read_by_layout(
+    bad: BadRows,
+    table: EdgeLayout,
+    wanted: WantedColumns,
+    first: str,
+    whole: str,
+    tell: Tell | None = None,
+) -> EdgeTableRows:
+    """Read the columns that a layout picks, of files of text; see `text_pieces`. `first`: the file
+    that has shown the layout.
+    """
     rows = _EdgeText(bad, table.layout, wanted)
-    lines = TableLines(table.layout)
-    lines.title = table.title
+    lines = TableLines(table.layout, table.title)
     number, size = 1, 0  # of the block's first line; of what is read
-    texts = blocks(bad.path, bad.places, beginning(lines, wanted, first.path))
+    texts = blocks(bad.path, bad.places, beginning(lines, wanted, first))
     for block in lines.blocks(texts):
         if number == 1:
             _check_beginning(block, pieces_of(bad.path)[0].path, whole)
