@@ -294,7 +294,7 @@ def test_a_run_is_judged_by_ranks(folder, capsys):
     argv = "run mf less.csv --test held.csv --rank 3 --epochs 2 --no-jit --judge-top 4 --out ranked"
     assert main(argv.split()) == 0
     results = json.loads(Path("ranked/run.json").read_text())["results"]
-    names = ["recall@4", "ndcg@4", "map@4"]
+    names = [f"{name}@4" for name in ("recall", "ndcg", "map", "hit_rate", "mrr", "coverage")]
     told = capsys.readouterr().out
     assert all(f"{name} 0." in told for name in names)
     program = find("mf").program(rank=3)
