@@ -16,7 +16,7 @@ from tux.base.text import did_you_mean, plural
 from tux.predict.factors import factors_of
 from tux.predict.neighbours import vectors_of
 from tux.predict.predict import TrainedModel
-from tux.predict.topk import Excluded, group_by_query
+from tux.predict.topk import Excluded, group_by_query, keep_positions
 from tux.predict.topk import similar as nearest_rows
 
 Fields = Mapping[str, Mapping[str, Any]]
@@ -32,6 +32,7 @@ def recommend(
     users: Any,
     n: int,
     exclude: Any,
+    only: Any,
 ) -> Table:
     """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
@@ -39,10 +40,13 @@ def recommend(
     first, second = (vertices[kind] for kind in program.edge.ends)
     rows = _rows(first, users, program.edge.ends[0])
     seen = None if exclude is None else _group_excluded(exclude, model, len(first), len(second))
+    among = second.ids
+    if only is not None:
+        kept = np.unique(_rows(second, only, program.edge.ends[1]))
+        factors, among = factors.of_items(kept), among[kept]
+        seen = None if seen is None else keep_positions(seen, kept, len(second))
     places, scores = factors.best(rows, whole_number(n), seen)
-    return _ranking_table(
-        user, first.ids[rows], item, second.ids, places, {model.stage.name: scores}
-    )
+    return _ranking_table(user, first.ids[rows], item, among, places, {model.stage.name: scores})
 
 
 def similar(

@@ -27,6 +27,7 @@ OF_ONE = {
     "--count": ("count", "--nearest ID"),
     "--field": ("field", "--nearest ID"),
     "--for": ("users", "--top N"),
+    "--only": ("only", "--top N"),
     "--exclude": ("exclude", "--top N"),
 }
 """Flags that belong to one of them alone."""
@@ -98,6 +99,7 @@ def _top(args: Namespace) -> int:
             args.dir,
             args.top,
             users=args.users,
+            only=args.only,
             exclude=args.exclude,
             columns=args.columns,
             warn=watch.warn if write else show.warn,
@@ -142,6 +144,7 @@ def _flags() -> Flags:
         INPUT,
         dest="users",
     )
+    flags.add("--only", "file of the items that may be listed: one id a row [default: all]", INPUT)
     flags.add(
         "--exclude",
         "file of pairs that are not listed again, such as the ratings of training",

@@ -21,7 +21,7 @@ from tux.io.source.input_files import Source
 from tux.io.vertices.ids import read_ids as read_vertex_ids
 from tux.predict.factors import factors_of
 from tux.predict.predict import reopen_program
-from tux.predict.topk import Excluded, group_by_query, select_queries
+from tux.predict.topk import Excluded, group_by_query, keep_positions, select_queries
 from tux.program.product import Product, product_of
 from tux.program.program import Program, score_of
 from tux.run_folder.folder import RunRecord, read_run
@@ -39,6 +39,7 @@ def top(
     count: int,
     *,
     users: str | os.PathLike[str] | None = None,
+    only: str | os.PathLike[str] | None = None,
     exclude: Source | None = None,
     columns: str | None = None,
     warn: Warn = lambda text: None,
@@ -46,28 +47,33 @@ def top(
 ) -> Iterator[Columns]:
     """Find the `count` items of the highest scores for each user, by the model in a run's folder.
 
-    `users` is a file of ids (`tux.io.vertices.ids`), None: all users of the model. `exclude` is a
-    file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
-    named if need be. Yields pieces of columns of equal length: the users' ids, under the name of
+    `users` is a file of ids (`tux.io.vertices.ids`), None: all users of the model. `only` is one of
+    the items that may be found, None: all; no other is read or scored. `exclude` is a file of pairs
+    that are not found, such as the ratings of training, whose `columns` ("a,b") are named if need
+    be. Yields pieces of columns of equal length: the users' ids, under the name of
     their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
     name. The items' factors stay in memory; those of users do if `users` are named, and are else
     read piece by piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
-    DataError for files that cannot be read, and if none of the users is known; `warn` names some
-    who are not.
+    DataError for files that cannot be read, and if none of the users, or items, of a file is known;
+    `warn` names some who are not.
     """
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")
     run = read_run(folder)
     program = reopen_program(run, folder, warn)
     product = product_of(program)
-    queries, others = _open_factors(folder, product)
-    first = product.kinds[0]
+    first, second = product.kinds
+    files = users, only, exclude
+    ids = {} if all(file is None for file in files) else read_ids(folder, program)
+    kept = None if only is None else np.sort(_known_rows(only, run, program, 1, ids, warn))
+    queries, others = _open_factors(folder, product, kept)
     factors_of(program, {first: queries.read(0, 0), **others})  # before long work
-    ids = {} if users is None and exclude is None else read_ids(folder, program)
-    rows = None if users is None else _user_rows(users, run, program, ids[first], warn)
+    rows = None if users is None else _known_rows(users, run, program, 0, ids, warn)
     seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
+    if seen is not None and kept is not None:
+        seen = keep_positions(seen, kept, len(ids[second]))
     size = len(queries) if rows is None else len(rows)
     read = queries.read if rows is None else partial(_cut_columns, queries.take(rows))
 
@@ -110,27 +116,35 @@ def _cut_columns(columns: Columns, first: int, end: int) -> Columns:
 
 
 def _open_factors(
-    folder: str | os.PathLike[str], product: Product
+    folder: str | os.PathLike[str], product: Product, kept: np.ndarray | None
 ) -> tuple[ParquetRows, dict[str, Columns]]:
     """Open the ids and factors of users in a run's folder, of which ranges are read; return them,
-    and those of items, which stay in memory, with the context's term.
+    and those of items, or of the ones in the rows `kept`, which stay in memory, with the context's
+    term.
     """
     first, second = product.kinds
     wanted = product.columns
-    others = {second: read_parquet(model_file(folder, second), ["id", *wanted[second]])}
+    items = ParquetRows(model_file(folder, second), ["id", *wanted[second]])
+    others = {second: items.read(0, len(items)) if kept is None else items.take(kept)}
     if "tau" in wanted:
         others["tau"] = read_parquet(model_file(folder, "tau"), wanted["tau"])
     return ParquetRows(model_file(folder, first), ["id", *wanted[first]]), others
 
 
-def _user_rows(
-    path: str | os.PathLike[str], run: RunRecord, program: Program, known: Ids, warn: Warn
+def _known_rows(
+    path: str | os.PathLike[str],
+    run: RunRecord,
+    program: Program,
+    end: int,
+    ids: Mapping[str, Ids],
+    warn: Warn,
 ) -> np.ndarray:
-    """Read a file of users, and return their places among the ids `known`, each once, in its order;
-    `warn` names some that the model does not have.
+    """Read a file of vertices of an end, 0 or 1, and return their places among the `ids` of their
+    type, each once, in its order; `warn` names some that the model does not have.
     """
-    kind = program.edge.ends[0]
-    asked = read_vertex_ids(path, kind, known, trained_columns(run)[:1])
+    kind = program.edge.ends[end]
+    known = ids[kind]
+    asked = read_vertex_ids(path, kind, known, trained_columns(run)[end : end + 1])
     rows = known.encode(asked)
     if not (rows >= 0).any():
         raise DataError(
@@ -139,11 +153,9 @@ def _user_rows(
         )
     if (new := rows < 0).any():
         count = len(set(asked[new].tolist()))
-        warn(
-            f"{plural(count, kind)} of {data_name(path)} never occurred in training, and "
-            "nothing is "
-            f"recommended to them: {_first_names(asked[new])}"
-        )
+        what = f"{plural(count, kind)} of {data_name(path)} never occurred in training"
+        so = "none of them is recommended" if end else "nothing is recommended to them"
+        warn(f"{what}, and {so}: {_first_names(asked[new])}")
     rows = rows[~new]
     _, at = np.unique(rows, return_index=True)
     return np.asarray(rows[np.sort(at)])
