@@ -230,6 +230,16 @@ class Pieces:
             own.append(column)
         self.rows += len(columns[0])
 
+    def add_ones(self, kinds: Sequence[np.dtype | None]) -> None:
+        """Add columns of numbers, of these `kinds`, that are 1 in all rows."""
+        for kind in kinds:
+            own = ColumnPieces(kind)
+            for at in range(0, self.rows, ROWS):
+                own.append(np.ones(min(ROWS, self.rows - at), kind))
+            self.each.append(own)
+        self.kinds = [*self.kinds, *kinds]
+        self.padded += [0] * len(kinds)
+
     def columns(self) -> list[Column]:
         """Return the whole columns, in the order of `kinds`. The pieces are given up one column at
         a time, so call it once.

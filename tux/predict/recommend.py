@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,16 +65,18 @@ def top(
     run = read_run(folder)
     program = reopen_program(run, folder, warn)
     product = product_of(program)
-    first, second = product.kinds
-    files = users, only, exclude
-    ids = {} if all(file is None for file in files) else read_ids(folder, program)
-    kept = None if only is None else np.sort(_known_rows(only, run, program, 1, ids, warn))
-    queries, others = _open_factors(folder, product, kept)
+    first = product.kinds[0]
+    ids = {} if users is None and only is None and exclude is None else read_ids(folder, program)
+    asked = AskedFor(
+        None if users is None else _known_rows(users, run, program, 0, ids, warn),
+        None if only is None else np.sort(_known_rows(only, run, program, 1, ids, warn)),
+    )
+    if exclude is not None:
+        seen = _read_excluded(exclude, run, program, ids, columns, warn)
+        asked = asked.without(seen, len(ids[product.kinds[1]]))
+    queries, others = _open_factors(folder, product, asked.items)
     factors_of(program, {first: queries.read(0, 0), **others})  # before long work
-    rows = None if users is None else _known_rows(users, run, program, 0, ids, warn)
-    seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
-    if seen is not None and kept is not None:
-        seen = keep_positions(seen, kept, len(ids[second]))
+    rows = asked.users
     size = len(queries) if rows is None else len(rows)
     read = queries.read if rows is None else partial(_cut_columns, queries.take(rows))
 
@@ -81,7 +84,7 @@ def top(
         for at in range(0, size, PIECE):
             end = min(at + PIECE, size)
             numbers = np.arange(at, end) if rows is None else rows[at:end]
-            excluded = None if seen is None else select_queries(seen, numbers)
+            excluded = None if asked.seen is None else select_queries(asked.seen, numbers)
 
             def report_share(share: float, at: int = at, end: int = end) -> None:
                 progress((at + share * (end - at)) / size)
@@ -90,6 +93,23 @@ def top(
             yield _best_items(program, fields, count, excluded, report_share)
 
     return pieces()
+
+
+class AskedFor(NamedTuple):
+    """The users and the items that are asked for, by their places among the ids of the model, None
+    for all: `users` in the order of their file, `items` ascending. `seen`: what is excluded, by
+    places among these items.
+    """
+
+    users: np.ndarray | None = None
+    items: np.ndarray | None = None
+    seen: Excluded | None = None
+
+    def without(self, seen: Excluded, count: int) -> AskedFor:
+        """Exclude what users have `seen` of all `count` items."""
+        if self.items is not None:
+            seen = keep_positions(seen, self.items, count)
+        return self._replace(seen=seen)
 
 
 def _best_items(
