@@ -55,6 +55,7 @@ SECTIONS = {
         *("Dot", "Norm2", "Sum", "Nnz"),
         *("Axpy", "Copy", "Add", "Sub", "Mul", "Div", "Fill", "Zip"),
     ),
+    "Data to train on and to judge by": ("split",),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
     "What hooks get": (

@@ -62,7 +62,6 @@ MANY_NAMES = {
         tux/io/edges/rows.py::read_edge_rows
         tux/io/edges/table.py::parquet_pieces
         tux/io/edges/table.py::read_edge_table
-        tux/io/edges/table.py::text_pieces
         tux/io/samples/matrix.py::matrix_entries
         tux/io/samples/parquet.py::_add_batch
         tux/io/samples/tables.py::_columns

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tux.api.result import Run as Run
     from tux.api.running import resume as resume
     from tux.api.running import run as run
+    from tux.api.splitting import split as split
     from tux.api.stage_session import StageSession as StageSession
     from tux.api.stage_session import session as session
     from tux.api.table import History as History
@@ -130,6 +131,7 @@ _NAMES = {
     "tux.api.loading": ("load",),
     "tux.api.result": ("Run",),
     "tux.api.running": ("resume", "run"),
+    "tux.api.splitting": ("split",),
     "tux.api.stage_session": ("StageSession", "session"),
     "tux.api.table": ("History", "Table", "Vertices"),
     "tux.api.verifying": ("verify",),

@@ -54,6 +54,13 @@ def set_offset(tau, p):
     tau.offset = tau.mean if p.center else 0.0
 
 
+class Feedback(Ratings):
+    """Ratings, or what users did: then a row without a value counts once."""
+
+    def counts_pairs(self, program):
+        return program.implicit
+
+
 class ALS(Program):
     """Matrix factorization: rating = user.f . item.f, by alternating least squares."""
 
@@ -67,7 +74,7 @@ class ALS(Program):
     precision = "f4"
     epochs = 10
     monitor = "test_rmse"
-    input = Ratings()
+    input = Feedback()
     user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
     item = Vertex(
         f=shared("f4", "rank", init=first_factors),

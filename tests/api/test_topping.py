@@ -58,6 +58,33 @@ def test_what_is_excluded_is_not_recommended(run, ratings, tmp_path):
     assert len(run.recommend([user], 2, exclude=everything)) == 0
 
 
+def test_only_some_items_are_recommended(run, ratings):
+    users, items = run.vertices["user"].ids, run.vertices["item"].ids
+    everything = by_user(run.recommend(n=len(items)))
+    allowed = items[[4, 1, 1]].tolist()
+    found = by_user(run.recommend(n=5, only=allowed))
+    seen = {users[0].item(): {allowed[0]}}
+    pairs = ([*seen], [allowed[0]])
+    for table, left in (
+        (found, {}),
+        (by_user(run.recommend(n=5, only=allowed, exclude=pairs)), seen),
+    ):
+        for user, (best, scores) in everything.items():
+            kept = [
+                (item, score)
+                for item, score in zip(best, scores, strict=True)
+                if item in allowed and item not in left.get(user, ())
+            ]
+            assert [*zip(*table[user], strict=True)] == kept
+    assert by_user(run.recommend(n=1, only=allowed[0])) == {
+        user: ([allowed[0]], [dict(zip(*each, strict=True))[allowed[0]]])
+        for user, each in everything.items()
+    }
+    assert len(run.recommend(only=[])) == 0
+    with pytest.raises(tux.DataError, match=message("training-has-not-seen", "the item 4711")):
+        run.recommend(only=[4711])
+
+
 def test_who_is_not_known(run):
     with pytest.raises(tux.DataError, match=message("training-has-not-seen", "the user 99")):
         run.recommend([99])

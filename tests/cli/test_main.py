@@ -64,7 +64,15 @@ def test_help_names_commands_and_apps(tux):
     assert code == 0 and not err
     assert all(
         word in out
-        for word in ("run", "generate", "predict", "info", "doctor", "mf", "Matrix factorization")
+        for word in (
+            "run",
+            "split",
+            "generate",
+            "predict",
+            "info",
+            "doctor",
+            "Matrix factorization",
+        )
     )
     assert tux()[0] == 2
     assert tux("--version") == (0, f"tux {__version__}\n", "")
@@ -73,6 +81,7 @@ def test_help_names_commands_and_apps(tux):
         "generate",
         "generate ratings",
         "generate graph",
+        "split",
         "predict",
         "info",
         "stubs",

@@ -120,6 +120,8 @@ def test_recommendations(model, ratings):
     assert (
         model.recommend(3, 4, exclude=[(3, one[0])])["item"].tolist() == found["item"][1:5].tolist()
     )
+    some = model.recommend(3, 4, only=found["item"][[2, 1]])
+    assert some["item"].tolist() == found["item"][1:3].tolist()
     with pytest.raises(DataError, match=message("training-has-not-seen", "the user 77")):
         model.recommend([1, 77])
 

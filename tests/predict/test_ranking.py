@@ -1,4 +1,4 @@
-"""Recall, NDCG and MAP by their definitions, with sets in plain Python."""
+"""The measures of rankings by their definitions, with sets in plain Python."""
 
 import math
 
@@ -7,12 +7,22 @@ import pytest
 
 from tux.predict import ranking
 from tux.predict.factors import Factors
-from tux.predict.ranking import average_precision, hits, judge_ranking, ndcg, recall
+from tux.predict.ranking import (
+    average_precision,
+    has_hit,
+    hits,
+    judge_ranking,
+    ndcg,
+    recall,
+    reciprocal_rank,
+)
 from tux.predict.topk import group_by_query
 
 
 def oracle(ranked, relevant, k):
-    """Return recall, NDCG and average precision of the first k of a list."""
+    """Return recall, NDCG, average precision, whether there is a hit, and the reciprocal rank of
+    the first k of a list.
+    """
     places = [rank for rank, item in enumerate(ranked[:k], 1) if item in relevant]
     most = min(k, len(relevant))
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, most + 1))
@@ -20,6 +30,8 @@ def oracle(ranked, relevant, k):
         len(places) / len(relevant),
         sum(1 / math.log2(rank + 1) for rank in places) / ideal,
         sum((n + 1) / rank for n, rank in enumerate(places)) / most,
+        len(places) > 0,
+        1 / places[0] if places else 0,
     )
 
 
@@ -42,6 +54,8 @@ def test_by_hand():
     count = np.array([3, 1, 2, 5])
     assert recall(hit, count) == pytest.approx([2 / 3, 1, 1 / 2, 0])
     assert average_precision(hit, count) == pytest.approx([(1 / 2 + 2 / 4) / 3, 1, 1 / 2, 0])
+    assert has_hit(hit, count).tolist() == [True, True, True, False]
+    assert reciprocal_rank(hit, count) == pytest.approx([1 / 2, 1, 1, 0])
     ideal = 1 + 1 / math.log2(3) + 1 / 2
     first = (1 / math.log2(3) + 1 / math.log2(5)) / ideal
     assert ndcg(hit, count) == pytest.approx([first, 1, 1 / (1 + 1 / math.log2(3)), 0])
@@ -64,8 +78,12 @@ def make_factors(seed=0, queries=30, items=25):
     return factors, train, held
 
 
+def names(k):
+    return [f"{name}@{k}" for name in ("recall", "ndcg", "map", "hit_rate", "mrr", "coverage")]
+
+
 def expected_metrics(factors, train, held, k):
-    seen, rest, every = set(zip(*train, strict=True)), {}, []
+    seen, rest, every, listed = set(zip(*train, strict=True)), {}, [], set()
     for query, item in zip(*(each.tolist() for each in held), strict=True):
         if query < len(factors.queries) and (query, item) not in seen:
             rest.setdefault(query, set()).add(item)
@@ -73,7 +91,9 @@ def expected_metrics(factors, train, held, k):
         scores = factors.queries[query] @ factors.items.T
         new = [j for j in np.argsort(-scores).tolist() if (query, j) not in seen]
         every.append(oracle(new, relevant, k))
-    return dict(zip([f"recall@{k}", f"ndcg@{k}", f"map@{k}"], np.mean(every, axis=0), strict=True))
+        listed |= {*new[:k]}
+    means = [*np.mean(every, axis=0), len(listed) / len(factors.items)]
+    return dict(zip(names(k), means, strict=True))
 
 
 @pytest.mark.parametrize("k", [1, 4, 10, 100])
@@ -84,7 +104,7 @@ def test_of_factors(monkeypatch, k, size):
     told = []
     pieces = [tuple(each[at : at + 64] for each in train) for at in range(0, 200, 64)]
     found = judge_ranking(factors, pieces, held, k, told.append)
-    assert list(found) == [f"recall@{k}", f"ndcg@{k}", f"map@{k}"]
+    assert list(found) == names(k)
     assert found == pytest.approx(expected_metrics(factors, train, held, k))
     assert told == sorted(told) and told[-1] == pytest.approx(1)
 
@@ -101,7 +121,18 @@ def test_perfect_and_hopeless_factors():
     factors = Factors(np.eye(6), np.eye(6))
     held = np.arange(6), np.arange(6)
     assert set(judge_ranking(factors, [], held, 1).values()) == {1.0}
-    assert set(judge_ranking(factors, [], (held[0], (held[1] + 1) % 6), 1).values()) <= {0.0, 1 / 6}
+    hopeless = judge_ranking(factors, [], (held[0], (held[1] + 1) % 6), 1)
+    assert hopeless.pop("coverage@1") == 1 and set(hopeless.values()) <= {0.0, 1 / 6}
+
+
+def test_items_that_are_recommended_to_somebody():
+    """All queries have the same best items, and the training items are not among them."""
+    factors = Factors(np.ones((5, 1)), np.arange(8.0)[:, None])
+    held = np.arange(5), np.zeros(5, np.int64)
+    assert judge_ranking(factors, [], held, 2)["coverage@2"] == 2 / 8
+    train = np.array([0, 1]), np.array([7, 6])
+    assert judge_ranking(factors, [train], held, 2)["coverage@2"] == 3 / 8
+    assert judge_ranking(factors, [train], held, 8)["coverage@8"] == 1
 
 
 def test_as_scikit_learn():

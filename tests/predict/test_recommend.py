@@ -15,7 +15,7 @@ from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.options.options import RunOptions
 from tux.predict import recommend
-from tux.predict.factors import factors_of
+from tux.predict.factors import Factors, factors_of
 from tux.predict.predict import predict
 from tux.predict.ranking import judge_ranking
 from tux.predict.recommend import top
@@ -161,6 +161,37 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
     ]
 
 
+def test_some_items_alone(folder, monkeypatch):
+    """Candidates are ranked as if the others were not there, and only they are scored."""
+    monkeypatch.setattr("tux.predict.recommend.PIECE", 5)
+    write_table("items.csv", [[47], [41], [999], [58], [47]], "item")
+    warned, seen, sizes = [], {(user, item) for user, item, _ in TRAIN}, []
+    best = Factors.best
+    monkeypatch.setattr(
+        Factors, "best", lambda self, *given: sizes.append(len(self.items)) or best(self, *given)
+    )
+    expected = by_pairs("mf", [f"u{u}" for u in range(12)], [41, 47, 58])
+    check_best_items(join_pieces(top("mf", 2, only="items.csv", warn=warned.append)), expected, 2)
+    assert {*sizes} == {3} and len(warned) == 1
+    assert "999" in warned[0] and "none of them is recommended" in warned[0]
+    fresh = {
+        user: [each for each in best if (user, each[0]) not in seen]
+        for user, best in expected.items()
+    }
+    found = top("mf", 9, users="users.csv", only="items.csv", exclude="train.csv")
+    check_best_items(join_pieces(found), fresh, 9)
+
+
+def test_the_only_items_with_biases(folder):
+    Path("biased.py").write_text(BIASED)
+    write_table("sales.csv", TRAIN, "buyer,thing,value")
+    program = find("biased.py").program()
+    run(program, "sales.csv", options=RunOptions(out="out", jit=False))
+    expected = by_pairs("out", [f"u{u}" for u in range(12)], [45, 57], "buyer,thing")
+    write_table("things.csv", [[57], [45]], "thing")
+    check_best_items(join_pieces(top("out", 1, only="things.csv")), expected, 1, "likes")
+
+
 def test_biases_and_another_name(folder):
     Path("biased.py").write_text(BIASED)
     write_table("sales.csv", TRAIN, "buyer,thing,value")
@@ -229,6 +260,7 @@ def test_columns_of_what_is_excluded(folder, capsys):
         ("mf --nearest u1 --top 3", "one of them"),
         ("mf --nearest u1 --for users.csv", "--for without --top N"),
         ("mf --pairs train.csv --exclude train.csv", "--exclude without --top N"),
+        ("mf --nearest u1 --only users.csv", "--only without --top N"),
         ("mf --top 3 --count 2", "--count without --nearest ID"),
         ("mf --top 3 --columns user,item", "--columns with --top, without --exclude"),
         ("mf --top 3 --on-bad-row skip", "--on-bad-row with --top"),
@@ -294,7 +326,7 @@ def test_a_run_is_judged_by_ranks(folder, capsys):
     argv = "run mf less.csv --test held.csv --rank 3 --epochs 2 --no-jit --judge-top 4 --out ranked"
     assert main(argv.split()) == 0
     results = json.loads(Path("ranked/run.json").read_text())["results"]
-    names = ["recall@4", "ndcg@4", "map@4"]
+    names = [f"{name}@4" for name in ("recall", "ndcg", "map", "hit_rate", "mrr", "coverage")]
     told = capsys.readouterr().out
     assert all(f"{name} 0." in told for name in names)
     program = find("mf").program(rank=3)

@@ -11,7 +11,7 @@ from support.messages import message
 from tux.base import parallel
 from tux.base.errors import UsageError
 from tux.predict import topk as module
-from tux.predict.topk import group_by_query, recommend, select_queries, similar
+from tux.predict.topk import group_by_query, keep_positions, recommend, select_queries, similar
 
 
 def make_factors(queries=7, items=200, rank=3, seed=0):
@@ -220,3 +220,14 @@ def test_memory_is_that_of_blocks(monkeypatch):
     finally:
         tracemalloc.stop()
     assert most < 2 * (2 * 4 * module.QUERIES * module.ITEMS) < 300 * 20_000 * 4 / 5
+
+
+def test_what_is_excluded_of_some_items():
+    rng = np.random.default_rng(8)
+    exclude = group_by_query(rng.integers(0, 9, 60), rng.integers(0, 20, 60), 9)
+    kept = np.flatnonzero(rng.random(20) < 0.4)
+    offsets, positions = keep_positions(exclude, kept, 20)
+    for query in range(9):
+        own = exclude[1][exclude[0][query] : exclude[0][query + 1]]
+        expected = [at for at, item in enumerate(kept.tolist()) if item in own]
+        assert positions[offsets[query] : offsets[query + 1]].tolist() == expected

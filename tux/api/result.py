@@ -163,17 +163,20 @@ class Run:
         return Table(predicting.fold_in(model, data, of, keep_known, vertices, reading))
 
     @in_python()
-    def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
+    def recommend(
+        self, users: Any = None, n: int = 10, *, exclude: Any = None, only: Any = None
+    ) -> Table:
         """Find the `n` best items for each user: a table with a column of users, `rank` from 1, a
         column of items, and their scores. The ends of the program's edges name the columns.
 
         `users` are ids, None for all, or new users, as `fold_in` finds them; `exclude` holds pairs
         that are not recommended, such as the ratings that the run was trained on: in memory or in a
-        file. Raises DataError for a user that training has not seen, UsageError for a program whose
-        scores are not inner products.
+        file. `only` are ids of the items that may be recommended, None for all; no other is scored.
+        Raises DataError for a user or an item that training has not seen, UsageError for a program
+        whose scores are not inner products.
         """
         model, fields = self._trained_model(), self._model().fields
-        return topping.recommend(model, fields, self.vertices, users, n, exclude)
+        return topping.recommend(model, fields, self.vertices, users, n, exclude, only)
 
     @in_python()
     def similar(self, ids: Any, n: int = 10, *, field: str = "") -> Table:

@@ -18,10 +18,9 @@ from tux.base.text import did_you_mean, plural
 from tux.predict.factors import factors_of
 from tux.predict.neighbours import vectors_of
 from tux.predict.predict import TrainedModel
-from tux.predict.recommend import columns_of_new
-from tux.predict.topk import Excluded, group_by_query
+from tux.predict.rows import columns_of_new
+from tux.predict.topk import Excluded, group_by_query, keep_positions
 from tux.predict.topk import similar as nearest_rows
-from tux.program.product import product_of
 
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""
@@ -36,29 +35,33 @@ def recommend(
     users: Any,
     n: int,
     exclude: Any,
+    only: Any,
 ) -> Table:
     """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
-    user, item = program.edge.roles
     if isinstance(users, Table):
-        new = Vertices(columns_of_new(users.to_dict(), user, product_of(program)))
-        return recommend(*_put_in_place(new, model, fields, vertices), None, n, exclude)
+        return recommend(*_put_in_place(users, model, fields, vertices), None, n, exclude, only)
     first, second = (vertices[kind] for kind in program.edge.ends)
     factors = factors_of(program, fields)
     rows = _rows(first, users, program.edge.ends[0])
     seen = None if exclude is None else _group_excluded(exclude, model, len(first), len(second))
+    among = second.ids
+    if only is not None:
+        kept = np.unique(_rows(second, only, program.edge.ends[1]))
+        factors, among = factors.of_items(kept), among[kept]
+        seen = None if seen is None else keep_positions(seen, kept, len(second))
     places, scores = factors.best(rows, whole_number(n), seen)
-    return _ranking_table(
-        user, first.ids[rows], item, second.ids, places, {model.stage.name: scores}
-    )
+    user, item = program.edge.roles
+    return _ranking_table(user, first.ids[rows], item, among, places, {model.stage.name: scores})
 
 
 def _put_in_place(
-    new: Vertices, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
+    folded: Table, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
 ) -> tuple[TrainedModel, Fields, Mapping[str, Vertices]]:
-    """Put new vertices in the place of those of the first end: in a model, its fields and its
-    vertices.
+    """Put vertices whose vectors were found later in the place of those of the first end: in a
+    model, its fields and its vertices.
     """
+    new = Vertices(columns_of_new(folded.to_dict(), model.program))
     kind = model.program.edge.ends[0]
     ids = {**model.ids, kind: ids_of(new.ids)}
     own = {name: new[name] for name in new.fields}

@@ -230,6 +230,16 @@ class Pieces:
             own.append(column)
         self.rows += len(columns[0])
 
+    def add_ones(self, kinds: Sequence[np.dtype | None]) -> None:
+        """Add columns of numbers, of these `kinds`, that are 1 in all rows."""
+        for kind in kinds:
+            own = ColumnPieces(kind)
+            for at in range(0, self.rows, ROWS):
+                own.append(np.ones(min(ROWS, self.rows - at), kind))
+            self.each.append(own)
+        self.kinds = [*self.kinds, *kinds]
+        self.padded += [0] * len(kinds)
+
     def columns(self) -> list[Column]:
         """Return the whole columns, in the order of `kinds`. The pieces are given up one column at
         a time, so call it once.
@@ -508,6 +518,8 @@ def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | Non
         pa.types.is_integer(given) or pa.types.is_string(given) or pa.types.is_large_string(given)
     ):
         return given
+    if kind is not None and kind.kind == "M":
+        return given
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     if kind is not None and any(test(given) for test in tests):
         return pa.from_numpy_dtype(kind)
@@ -539,7 +551,7 @@ def _good_rows_mask(column: Any) -> np.ndarray:
     if pa.types.is_floating(column.type):
         return np.isfinite(to_numpy(column))  # nulls are NaN
     good = to_numpy(column.is_valid())
-    if pa.types.is_integer(column.type):
+    if pa.types.is_integer(column.type) or pa.types.is_temporal(column.type):
         return good
     return good & (to_numpy(pc.binary_length(column)) != 0)
 
@@ -630,6 +642,36 @@ def _join_columns(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     return Lists.join(parts) if isinstance(parts[0], Lists) else np.concatenate(parts)
+
+
+def rows_where(paths: Sequence[str], mask: np.ndarray) -> Iterator[Any]:
+    """Yield the rows of Parquet files, one file after the other, whose entry in a mask (m,) is
+    true, with all columns as they are there: batches of pyarrow.
+
+    Raises `DataError` for a file with other columns than the first, and if there are not m rows.
+    """
+    done, schema = 0, None
+    for path in paths:
+        with parquet_file(path) as file:
+            schema = schema or file.schema_arrow
+            if not file.schema_arrow.equals(schema):
+                raise DataError(
+                    f"{path} has other columns, or columns of other types, than {paths[0]}",
+                    do="Give all files the same columns.",
+                )
+            for batch in map(validate_piece, file.iter_batches(ROWS)):
+                own = mask[done : done + batch.num_rows]
+                done += batch.num_rows
+                if len(own) < batch.num_rows:
+                    break
+                yield batch.filter(numbers_to_arrow(own))
+    if done != len(mask):
+        raise changed_error(paths[0])
+
+
+def changed_error(path: str) -> DataError:
+    """Return the error about a file that has other rows when it is read again."""
+    return DataError(f"{path} has changed while it was read", do="Try again when it is complete.")
 
 
 def parquet_table(path: str | os.PathLike[str]) -> Any:
@@ -770,22 +812,29 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
 
 
 @contextmanager
+def packed_stream(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Give a binary stream with ``write(bytes)`` to a new file, packed if its name ends in .gz,
+    .bz2, .zst or .lz4. The file appears when the block ends; `DiskError` if it cannot.
+    """
+    import pyarrow as pa
+
+    packing = WRITTEN.get(Path(path).suffix)
+    with replacing(path) as part, pa.output_stream(os.fspath(part), compression=packing) as stream:
+        yield stream
+
+
+@contextmanager
 def text_writer(
     path: str | os.PathLike[str], separator: str = ",", *, header: bool = True
 ) -> Iterator[Write]:
     """Give a function that appends a dict of arrays to a new text file; an (n, k) array ``p`` fills
     columns ``p_0 .. p_(k-1)``.
 
-    Packed if the name ends in .gz, .bz2, .zst or .lz4. The file appears when the block ends;
-    `DiskError` if it cannot.
+    Packed as `packed_stream` says. The file appears when the block ends; `DiskError` if it cannot.
     """
-    import pyarrow as pa
     from pyarrow import csv
 
-    with (
-        replacing(path) as part,
-        pa.output_stream(os.fspath(part), compression=WRITTEN.get(Path(path).suffix)) as stream,
-    ):
+    with packed_stream(path) as stream:
         begun = not header
 
         def write(columns: Mapping[str, np.ndarray]) -> None:

@@ -108,6 +108,27 @@ def arrow_table(frame: Frame) -> Any:
     return pa.Table.from_batches(batches) if batches else pa.table({n: [] for n in frame.names})
 
 
+def take_rows(data: Any, mask: np.ndarray) -> Any:
+    """Return the rows of a table whose entry in a mask (m,) is true, as a table of the same
+    library; columns of a dict or a tuple become arrays of numpy. Raises `DataError` for others.
+    """
+    if isinstance(data, Mapping):
+        return {name: np.asarray(column)[mask] for name, column in data.items()}
+    if isinstance(data, tuple):
+        return tuple(np.asarray(column)[mask] for column in data)
+    if isinstance(data, list):
+        return [row for row, kept in zip(data, mask.tolist(), strict=True) if kept]
+    if isinstance(data, np.ndarray) or hasattr(data, "iloc"):
+        return data[mask]
+    library = type(data).__module__.partition(".")[0]
+    if library in ("pyarrow", "polars") and hasattr(data, "filter"):
+        return data.filter(numbers_to_arrow(mask) if library == "pyarrow" else mask)
+    raise DataError(
+        f"{object_name(data)} cannot be cut in two",
+        do="Give a DataFrame of pandas or polars, or a table of pyarrow.",
+    )
+
+
 def dates_as_integers(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a column of dates or times as integers (`tux.arrays.given`), and a mask of the rows
     without a value; None for any other column.

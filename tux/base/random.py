@@ -47,6 +47,13 @@ def uniforms(stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
     return (bits >> np.uint64(11)) * 2.0**-53
 
 
+def draw_share(stream: np.uint64, ids: np.ndarray, share: float) -> np.ndarray:
+    """Draw for each of the ids whether it is one of a random `share` of all, (n,) bool: each is
+    with this probability.
+    """
+    return np.asarray(uniforms(stream, ids, 1)[:, 0] < share)
+
+
 def permutation(stream: np.uint64, n: int) -> np.ndarray:
     """Draw a random order of 0..n-1, int64, by sorting one number per element (ties have
     probability n^2 / 2^64).

@@ -25,8 +25,8 @@ _FLAG = re.compile(
     r"|([a-z][\w-]*(?::\w+)?)))?"
 )
 """A flag and what stands behind it: a number, several words, a placeholder, or a word."""
-_WORDED = {"form", "format", "log", "loss", "method", "on", "on-bad-row", "partitioner", "penalty"}
-_WORDED |= {"solver"}
+_WORDED = {"by", "form", "format", "log", "loss", "method", "on", "on-bad-row", "partitioner"}
+_WORDED |= {"penalty", "solver"}
 """Flags whose value is a word."""
 _PROSE = {"and", "as", "cuts", "has", "is", "means", "needs", "or", "out", "to", "with", "without"}
 """Words behind a flag that are no value of it."""

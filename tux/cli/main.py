@@ -1,5 +1,5 @@
-"""The command line: ``tux run``, ``check``, ``partition``, ``generate``, ``predict``, ``export``,
-``watch``, ``info``, ``stubs``, ``doctor``.
+"""The command line: ``tux run``, ``check``, ``partition``, ``split``, ``generate``, ``predict``,
+``export``, ``watch``, ``info``, ``stubs``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -32,6 +32,7 @@ ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
     "check": "tell how a file is read, before anything is trained on it",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
+    "split": "cut a table of pairs in two: to train on, and to judge by",
     "generate": "write ratings, a corpus, samples or a graph with known truth",
     "predict": "score pairs of ids, or new rows such as documents, by a trained model",
     "export": "write what other programs want of a trained model",

@@ -34,6 +34,7 @@ OF_ONE = {
     "--count": ("count", "--nearest ID"),
     "--field": ("field", "--nearest ID"),
     "--for": ("users", "--top N"),
+    "--only": ("only", "--top N"),
     "--exclude": ("exclude", "--top N"),
     "--of": ("of", "--fold-in DATA"),
     "--keep-known": ("keep_known", "--fold-in DATA"),
@@ -122,6 +123,7 @@ def _top(args: Namespace) -> int:
             args.dir,
             args.top,
             users=args.users,
+            only=args.only,
             exclude=args.exclude,
             columns=args.columns if folded is None else None,
             folded=folded,
@@ -167,6 +169,7 @@ def _flags() -> Flags:
         INPUT,
         dest="users",
     )
+    flags.add("--only", "file of the items that may be listed: one id a row [default: all]", INPUT)
     flags.add(
         "--exclude",
         "file of pairs that are not listed again, such as the ratings of training",

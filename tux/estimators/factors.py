@@ -100,15 +100,16 @@ class FactorModel(RegressorMixin, BaseEstimator):
         predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
         return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
 
-    def recommend(self, users: Any, n: int = 10, *, exclude: Any = None) -> Table:
+    def recommend(self, users: Any, n: int = 10, *, exclude: Any = None, only: Any = None) -> Table:
         """Return the n items with the highest predicted ratings for each of some users, by their
         ids, None for all users: a table of `user`, `rank` from 1, `item` and `score`.
 
         `exclude`: pairs that are left out, such as the ratings that training has seen, in any form
-        that `fit` takes. DataError for a user that is unknown.
+        that `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError
+        for a user or an item that is unknown.
         """
         exclude = None if exclude is None else entries_of(as_table(exclude))
-        return self._model()[0].recommend(users, n, exclude=exclude)
+        return self._model()[0].recommend(users, n, exclude=exclude, only=only)
 
     def similar(self, items: Any, n: int = 10) -> Table:
         """Return the n other items whose vectors are the nearest to those of some items, by cosine:

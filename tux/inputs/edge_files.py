@@ -13,7 +13,10 @@ from tux.io.bags.bags import read_held_out
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.options.options import Reading
+from tux.program.base_program import BaseProgram
+from tux.program.input import Ratings
 from tux.program.program import Program
+from tux.program.returns import call_hook
 
 
 def read_edge_file(
@@ -37,7 +40,14 @@ def read_edge_file(
         numbered=numbered,
         rare=rare_rule(program, reading) if known is None else None,
         format=format,
+        ones=counts_pairs(program),
     )
+
+
+def counts_pairs(program: BaseProgram) -> bool:
+    """Return whether a program reads pairs without their numbers; see `Ratings.counts_pairs`."""
+    takes = isinstance(program.input, Ratings)
+    return takes and bool(call_hook(program.input, "counts_pairs", program))
 
 
 def read_bag_file(

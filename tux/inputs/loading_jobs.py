@@ -18,6 +18,7 @@ from tux.graph.partitioned import CutMethod, choose_method, whole_types
 from tux.graph.topologies import topology_kind
 from tux.inputs.bags_in_shares import bags_asked, format_to_cut
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
+from tux.inputs.edge_files import counts_pairs
 from tux.inputs.machine_share import MachineShare
 from tux.inputs.samples import (
     check_reading,
@@ -64,7 +65,8 @@ NO_TABLES = FoundTables()
 class TypeInput(NamedTuple):
     """The input of one edge type that loaders read: its files, which are of one format, and of its
     columns the `fields`, by dtype, and those that are named. `samples`: of labelled samples, how
-    they are read; `bags`: of bags of columns; `rare`: which columns of them are left out.
+    they are read; `bags`: of bags of columns; `rare`: which columns of them are left out; `ones`:
+    see `tux.io.edges.columns.WantedColumns`.
     """
 
     data: Source
@@ -74,6 +76,7 @@ class TypeInput(NamedTuple):
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
     rare: RareRule | None = None
+    ones: bool = False
 
 
 def plan_of(
@@ -194,7 +197,8 @@ def inputs_of_types(
     for name, source in sources_by_type(program, data).items():
         wanted = along(program, name).edge.columns
         fields = {field: np.dtype(dtype).str for field, dtype in wanted.items()}
-        inputs[name] = TypeInput(source, fields, None if name else columns, formats[name])
+        given = TypeInput(source, fields, None if name else columns, formats[name])
+        inputs[name] = given._replace(ones=counts_pairs(program))
     return inputs
 
 
@@ -240,7 +244,8 @@ def _edges_input(given: TypeInput, pieces: list[list[FilePiece]]) -> EdgesInput:
     """Return the input of an edge type, of which each loader reads its pieces."""
     source = input_files(given.data)
     told = str(source), dict(given.fields), given.columns, given.format.value
-    return EdgesInput(*told, pieces, [*pieces_of(source)], given.samples, given.bags, given.rare)
+    rest = given.samples, given.bags, given.rare, given.ones
+    return EdgesInput(*told, pieces, [*pieces_of(source)], *rest)
 
 
 def _pieces_of_loaders(

@@ -16,6 +16,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.inputs.edge_files import counts_pairs
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -153,7 +154,15 @@ def _read_edges(
     frame = frame_of(given)
     if frame is None:
         raise unreadable_error(data, program)
-    return read_frame(frame, ends, fields, columns=reading.columns, on_bad_row=skip, against=known)
+    return read_frame(
+        frame,
+        ends,
+        fields,
+        columns=reading.columns,
+        on_bad_row=skip,
+        against=known,
+        ones=counts_pairs(program),
+    )
 
 
 def _check_array(array: np.ndarray, program: Program) -> None:

@@ -234,7 +234,8 @@ class RunOptions(Reading):
         integer_rule(1, metavar="K"),
         lambda program: (
             f"judge the finished model by the K best {plural_noun(program.edge.ends[1])} for each "
-            f"{program.edge.ends[0]} of --test, too: recall@K, ndcg@K, map@K"
+            f"{program.edge.ends[0]} of --test, too: recall@K, ndcg@K, map@K, "
+            "hit_rate@K, mrr@K, coverage@K"
         ),
         shown=_ranks,
     )

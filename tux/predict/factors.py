@@ -26,6 +26,11 @@ class Factors(NamedTuple):
     item_bias: np.ndarray | None = None  # (N,)
     offset: float = 0.0
 
+    def of_items(self, kept: np.ndarray) -> Factors:
+        """Return the factors with the items at the places `kept` (k,) alone."""
+        bias = None if self.item_bias is None else self.item_bias[kept]
+        return self._replace(items=self.items[kept], item_bias=bias)
+
     def best(
         self,
         rows: np.ndarray,

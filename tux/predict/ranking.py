@@ -1,5 +1,6 @@
 """Measures of recommendations, by items held out: recall, normalised discounted cumulative gain
-(NDCG) and mean average precision (MAP) of the best k.
+(NDCG), mean average precision (MAP), hit rate and mean reciprocal rank (MRR) of the best k; and how
+many of all items are recommended, their coverage.
 
 Of a query, let R be the set of its held-out items, and hit[i] say whether the item of rank i,
 counted from 1, is one of them. Then
@@ -7,9 +8,14 @@ counted from 1, is one of them. Then
     recall@k  =  hits / |R|
     ndcg@k    =  sum of hit[i] / log2(i + 1)  over the same sum if the first min(k, |R|) were hits
     AP@k      =  sum of hit[i] * (hits up to i) / i, over min(k, |R|)
+    hit@k     =  1 if there is a hit, else 0
+    RR@k      =  1 / i of the first hit, 0 if there is none
 
-and each is averaged over the queries that have held-out items; MAP is the mean of AP. (Järvelin and
-Kekäläinen, TOIS 2002, have NDCG.)
+and each is averaged over the queries that have held-out items; MAP is the mean of AP, the hit rate
+that of hit, and MRR that of RR. (Järvelin and Kekäläinen, TOIS 2002, have NDCG; Voorhees, TREC-8
+1999, has MRR.)
+
+    coverage@k  =  items among the best k of one of these queries / all items of the model
 """
 
 from __future__ import annotations
@@ -64,6 +70,26 @@ def average_precision(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.asarray((precision * hit).sum(1) / np.minimum(count, hit.shape[1]))
 
 
+def has_hit(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return whether a relevant item is found, (Q,) bool; see `recall`."""
+    return np.asarray(hit.any(1))
+
+
+def reciprocal_rank(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return 1 / rank of the first relevant item, 0 if none is found, (Q,); see `recall`."""
+    return np.asarray(hit.any(1) / (hit.argmax(1) + 1))
+
+
+MEASURES = {
+    "recall": recall,
+    "ndcg": ndcg,
+    "map": average_precision,
+    "hit_rate": has_hit,
+    "mrr": reciprocal_rank,
+}
+"""The measures that are means over queries, by their names in records."""
+
+
 def judge_ranking(
     factors: Factors,
     train: Iterable[tuple[np.ndarray, np.ndarray]],
@@ -71,8 +97,8 @@ def judge_ranking(
     k: int,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
-    """Return ``{"recall@K": .., "ndcg@K": .., "map@K": ..}`` of the best K items of each query that
-    has held-out items; {} if there is no such query.
+    """Return ``{"recall@K": .., "ndcg@K": .., ..}``, each of `MEASURES` and the coverage, of the
+    best K items of each query that has held-out items; {} if there is no such query.
 
     `train`: pieces of pairs of a query and an item, (m,) each, which are not recommended again;
     `held_out` likewise: those that `train` has, too, do not count. Queries that the model does not
@@ -86,7 +112,7 @@ def judge_ranking(
     relevant = _subtract_pairs(group_by_query(held_out[0][known], held_out[1][known], most), seen)
     counts = np.diff(relevant[0])
     rows = np.flatnonzero(counts)
-    sums = np.zeros(3)
+    sums, is_found = np.zeros(len(MEASURES)), np.zeros(len(factors.items), np.bool_)
     for at in range(0, len(rows), PIECE):
         piece = rows[at : at + PIECE]
 
@@ -97,9 +123,12 @@ def judge_ranking(
         # ranks that no item can have count as missed
         hit = np.zeros((len(piece), k), np.bool_)
         hit[:, : found.shape[1]] = hits(found, select_queries(relevant, piece))
-        sums += [each(hit, counts[piece]).sum() for each in (recall, ndcg, average_precision)]
-    names = f"recall@{k}", f"ndcg@{k}", f"map@{k}"
-    return dict(zip(names, (sums / len(rows)).tolist(), strict=True)) if len(rows) else {}
+        sums += [each(hit, counts[piece]).sum() for each in MEASURES.values()]
+        is_found[found[found >= 0]] = True
+    if not len(rows):
+        return {}
+    means = [*(sums / len(rows)).tolist(), float(is_found.mean())]
+    return {f"{name}@{k}": mean for name, mean in zip([*MEASURES, "coverage"], means, strict=True)}
 
 
 def _training_items(train: Iterable[tuple[np.ndarray, np.ndarray]], asked: np.ndarray) -> Excluded:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from tux.io.source.input_files import Source
 from tux.io.vertices.ids import read_ids as read_vertex_ids
 from tux.predict.factors import factors_of
 from tux.predict.predict import reopen_program
-from tux.predict.topk import Excluded, group_by_query, select_queries
+from tux.predict.rows import ColumnRows, columns_of_new
+from tux.predict.topk import Excluded, group_by_query, keep_positions, select_queries
 from tux.program.product import Product, product_of
 from tux.program.program import Program, score_of
 from tux.run_folder.folder import RunRecord, read_run
@@ -40,6 +42,7 @@ def top(
     count: int,
     *,
     users: str | os.PathLike[str] | None = None,
+    only: str | os.PathLike[str] | None = None,
     exclude: Source | None = None,
     columns: str | None = None,
     folded: Columns | None = None,
@@ -48,31 +51,36 @@ def top(
 ) -> Iterator[Columns]:
     """Find the `count` items of the highest scores for each user, by the model in a run's folder.
 
-    `users` is a file of ids (`tux.io.vertices.ids`), None: all users of the model. `exclude` is a
-    file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
-    named if need be. `folded` has the ids and vectors of new users (`tux.predict.rows.fold_in`),
-    which take the place of the model's. Yields pieces of columns of equal length: the users' ids,
-    under the name of their end in UDFs, `rank` from 1, the items' ids, and the scores, float32,
-    under the stage's name. The items' factors stay in memory; those of users do if `users` are
-    named, and are else read piece by piece.
+    `users` is a file of ids (`tux.io.vertices.ids`), None: all users of the model. `only` is one of
+    the items that may be found, None: all; no other is read or scored. `exclude` is a file of pairs
+    that are not found, such as the ratings of training, whose `columns` ("a,b") are named if need
+    be. `folded` has the ids and vectors of new users (`tux.predict.rows.fold_in`), which take the
+    place of the model's. Yields pieces of columns of equal length: the users' ids, under the name
+    of their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
+    name. The items' factors stay in memory; those of users do if `users` are named, and are else
+    read piece by piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
-    DataError for files that cannot be read, and if none of the users is known; `warn` names some
-    who are not.
+    DataError for files that cannot be read, and if none of the users, or items, of a file is known;
+    `warn` names some who are not.
     """
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")
     run = read_run(folder)
     program = reopen_program(run, folder, warn)
     product = product_of(program)
-    queries, others = _open_factors(folder, product, folded, program.edge.roles[0])
     first = product.kinds[0]
+    folded = None if folded is None else columns_of_new(folded, program)
+
+    def read_known() -> dict[str, Ids]:
+        known = read_ids(folder, program)
+        return known if folded is None else {**known, first: ids_of(folded["id"])}
+
+    ids = {} if users is None and only is None and exclude is None else read_known()
+    asked = _read_asked(run, program, ids, (users, only, exclude), columns, warn)
+    queries, others = _open_factors(folder, product, asked.items, folded)
     factors_of(program, {first: queries.read(0, 0), **others})  # before long work
-    ids = {} if users is None and exclude is None else read_ids(folder, program)
-    if ids and folded is not None:
-        ids = {**ids, first: ids_of(folded[program.edge.roles[0]])}
-    rows = None if users is None else _user_rows(users, run, program, ids[first], warn)
-    seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
+    rows = asked.users
     size = len(queries) if rows is None else len(rows)
     read = queries.read if rows is None else partial(_cut_columns, queries.take(rows))
 
@@ -80,7 +88,7 @@ def top(
         for at in range(0, size, PIECE):
             end = min(at + PIECE, size)
             numbers = np.arange(at, end) if rows is None else rows[at:end]
-            excluded = None if seen is None else select_queries(seen, numbers)
+            excluded = None if asked.seen is None else select_queries(asked.seen, numbers)
 
             def report_share(share: float, at: int = at, end: int = end) -> None:
                 progress((at + share * (end - at)) / size)
@@ -91,36 +99,43 @@ def top(
     return pieces()
 
 
-def columns_of_new(folded: Mapping[str, np.ndarray], role: str, product: Product) -> Columns:
-    """Return the columns of users' vectors, which were found later, in the form of the model's:
-    ids, factors, and biases, which are 0. DataError if there are no such vectors.
+class AskedFor(NamedTuple):
+    """The users and the items that are asked for, by their places among the ids of the model, None
+    for all: `users` in the order of their file, `items` ascending. `seen`: what is excluded, by
+    places among these items.
     """
-    factors, bias = product.factors[0], product.biases[0]
-    if missing := [name for name in (role, factors) if name not in folded]:
-        raise DataError(
-            f"the vectors of new vertices have no column {missing[0]}",
-            do=f"find vectors of the end {role}",
-        )
-    found = {"id": folded[role], factors: folded[factors]}
-    return found | ({bias: np.zeros(len(found["id"]), np.float32)} if bias else {})
+
+    users: np.ndarray | None = None
+    items: np.ndarray | None = None
+    seen: Excluded | None = None
+
+    def without(self, seen: Excluded, count: int) -> AskedFor:
+        """Exclude what users have `seen` of all `count` items."""
+        if self.items is not None:
+            seen = keep_positions(seen, self.items, count)
+        return self._replace(seen=seen)
 
 
-class ColumnRows:
-    """Rows of columns in memory, read as `tux.arrays.arrow.ParquetRows` are."""
-
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns["id"])
-
-    def read(self, first: int, end: int) -> Columns:
-        """Read the rows `first` up to `end`."""
-        return _cut_columns(self._columns, first, end)
-
-    def take(self, rows: np.ndarray) -> Columns:
-        """Take some rows (m,), in their order."""
-        return {name: column[rows] for name, column in self._columns.items()}
+def _read_asked(
+    run: RunRecord,
+    program: Program,
+    ids: dict[str, Ids],
+    files: tuple[str | os.PathLike[str] | None, str | os.PathLike[str] | None, Source | None],
+    columns: str | None,
+    warn: Warn,
+) -> AskedFor:
+    """Read what is asked for: the files of users, of items, and of what is excluded, as `top` takes
+    them. `ids` are those that are known.
+    """
+    users, only, exclude = files
+    asked = AskedFor(
+        None if users is None else _known_rows(users, run, program, 0, ids, warn),
+        None if only is None else np.sort(_known_rows(only, run, program, 1, ids, warn)),
+    )
+    if exclude is None:
+        return asked
+    seen = _read_excluded(exclude, run, program, ids, columns, warn)
+    return asked.without(seen, len(ids[program.edge.ends[1]]))
 
 
 def _best_items(
@@ -147,30 +162,41 @@ def _cut_columns(columns: Columns, first: int, end: int) -> Columns:
 
 
 def _open_factors(
-    folder: str | os.PathLike[str], product: Product, folded: Columns | None, role: str
+    folder: str | os.PathLike[str],
+    product: Product,
+    kept: np.ndarray | None,
+    folded: Columns | None,
 ) -> tuple[ParquetRows | ColumnRows, dict[str, Columns]]:
     """Open the ids and factors of users in a run's folder, of which ranges are read, or take those
-    that are `folded`; return them, and those of items, which stay in memory, with the context's
+    that are `folded`; return them, and those of items, or of the ones in the rows `kept`, which
+    stay in memory, with the context's
     term.
     """
     first, second = product.kinds
     wanted = product.columns
-    others = {second: read_parquet(model_file(folder, second), ["id", *wanted[second]])}
+    items = ParquetRows(model_file(folder, second), ["id", *wanted[second]])
+    others = {second: items.read(0, len(items)) if kept is None else items.take(kept)}
     if "tau" in wanted:
         others["tau"] = read_parquet(model_file(folder, "tau"), wanted["tau"])
     if folded is not None:
-        return ColumnRows(columns_of_new(folded, role, product)), others
+        return ColumnRows(folded), others
     return ParquetRows(model_file(folder, first), ["id", *wanted[first]]), others
 
 
-def _user_rows(
-    path: str | os.PathLike[str], run: RunRecord, program: Program, known: Ids, warn: Warn
+def _known_rows(
+    path: str | os.PathLike[str],
+    run: RunRecord,
+    program: Program,
+    end: int,
+    ids: Mapping[str, Ids],
+    warn: Warn,
 ) -> np.ndarray:
-    """Read a file of users, and return their places among the ids `known`, each once, in its order;
-    `warn` names some that the model does not have.
+    """Read a file of vertices of an end, 0 or 1, and return their places among the `ids` of their
+    type, each once, in its order; `warn` names some that the model does not have.
     """
-    kind = program.edge.ends[0]
-    asked = read_vertex_ids(path, kind, known, trained_columns(run)[:1])
+    kind = program.edge.ends[end]
+    known = ids[kind]
+    asked = read_vertex_ids(path, kind, known, trained_columns(run)[end : end + 1])
     rows = known.encode(asked)
     if not (rows >= 0).any():
         raise DataError(
@@ -179,11 +205,9 @@ def _user_rows(
         )
     if (new := rows < 0).any():
         count = len(set(asked[new].tolist()))
-        warn(
-            f"{plural(count, kind)} of {data_name(path)} never occurred in training, and "
-            "nothing is "
-            f"recommended to them: {_first_names(asked[new])}"
-        )
+        what = f"{plural(count, kind)} of {data_name(path)} never occurred in training"
+        so = "none of them is recommended" if end else "nothing is recommended to them"
+        warn(f"{what}, and {so}: {_first_names(asked[new])}")
     rows = rows[~new]
     _, at = np.unique(rows, return_index=True)
     return np.asarray(rows[np.sort(at)])

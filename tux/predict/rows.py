@@ -29,7 +29,8 @@ from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.predict.predict import TrainedModel, Warn, decode_ids, open_model, score_with_model
 from tux.program.input import Points, Samples
-from tux.program.program import stages_to_fold_in
+from tux.program.product import product_of
+from tux.program.program import Program, stages_to_fold_in
 from tux.program.stage import Stage
 
 OF_TRAINING = "min_count", "cross"
@@ -101,6 +102,39 @@ def fold_in(
         )
     found = _score_rows(model, data, reading, role, stages, warn)
     return _keep_known(model, found, role) if keep_known else found
+
+
+def columns_of_new(folded: Columns, program: Program) -> Columns:
+    """Return the vectors of vertices of the first end, which `fold_in` has found, as columns of the
+    model: ids, factors, and biases, which are 0. DataError if there are no such vectors.
+    """
+    product, role = product_of(program), program.edge.roles[0]
+    factors, bias = product.factors[0], product.biases[0]
+    if missing := [name for name in (role, factors) if name not in folded]:
+        raise DataError(
+            f"the vectors of new vertices have no column {missing[0]}",
+            do=f"find vectors of the end {role}",
+        )
+    found = {"id": folded[role], factors: folded[factors]}
+    return found | ({bias: np.zeros(len(found["id"]), np.float32)} if bias else {})
+
+
+class ColumnRows:
+    """Rows of columns in memory, read as `tux.arrays.arrow.ParquetRows` are."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns["id"])
+
+    def read(self, first: int, end: int) -> Columns:
+        """Read the rows `first` up to `end`."""
+        return {name: column[first:end] for name, column in self._columns.items()}
+
+    def take(self, rows: np.ndarray) -> Columns:
+        """Take some rows (m,), in their order."""
+        return {name: column[rows] for name, column in self._columns.items()}
 
 
 def _keep_known(model: TrainedModel, found: Columns, role: str) -> Columns:

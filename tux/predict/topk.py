@@ -104,6 +104,18 @@ def select_queries(exclude: Excluded, rows: np.ndarray) -> Excluded:
     return lists.bounds, lists.values
 
 
+def keep_positions(exclude: Excluded, kept: np.ndarray, items: int) -> Excluded:
+    """Return what is excluded of the items at the places `kept` (k,) alone, ascending, of all
+    `items`: by their places among these.
+    """
+    offsets, positions = exclude
+    place = np.full(items, -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    anew = place[positions]
+    ends = np.concatenate([[0], np.cumsum(anew >= 0)])
+    return ends[offsets], anew[anew >= 0]
+
+
 def _matrix(array: np.ndarray, name: str) -> np.ndarray:
     matrix = np.ascontiguousarray(array, np.float32)
     if matrix.ndim != 2:

@@ -26,6 +26,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "hold_out": ("program",),
         "specialise": ("program", "facts"),
     },
+    "Ratings": {"counts_pairs": ("program",)},
     "Samples": {"numeric": ("program",), "multiclass": ("program",)},
     "Report": {
         "opening": ("program", "vertices"),

@@ -112,6 +112,12 @@ class Ratings(Input):
         """Return the reason for which these are no ratings; "" if they are."""
         return "Ratings() join two vertex types" if _one_type(program.edge) else ""
 
+    def counts_pairs(self, program: AnyProgram) -> bool:
+        """Return whether a table of users and items alone, without ratings, is read too: each row
+        counts once, so that the data fields of edges are 1.
+        """
+        return False
+
 
 @dataclass(frozen=True)
 class Bags(Input):

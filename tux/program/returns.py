@@ -176,6 +176,7 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
         "a share of the edges, from 0 to below 1",
         "e.g. return 0.1; return 0 to hold out none",
     ),
+    "counts_pairs": (_truth, "a truth value", "e.g. return program.implicit"),
     "numeric": (_truth, "a truth value", 'e.g. return program.loss == "squared"'),
     "multiclass": (_truth, "a truth value", 'e.g. return program.loss == "softmax"'),
     "specialise": (

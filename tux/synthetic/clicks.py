@@ -29,7 +29,7 @@ from tux.base.alias import fill_aliases
 from tux.base.compiled import cached_njit
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
-from tux.base.random import GOLDEN, key, mix, permutation, uniforms
+from tux.base.random import GOLDEN, draw_share, key, mix, permutation, uniforms
 from tux.io.samples.samples import CLASSES, SampleData
 from tux.synthetic.corpus import next_uniform
 from tux.synthetic.sizes import apportion_total
@@ -222,7 +222,7 @@ def clicks(
     with np.errstate(over="ignore"):
         keys = mix(ids * GOLDEN + key(seed, "clicks", "samples"))
     _draw(bounds, keys, chance[0], alias[0], name, weights, feature, margin, label)
-    test = uniforms(key(seed, "clicks", "test"), ids, 1)[:, 0] < test_share
+    test = draw_share(key(seed, "clicks", "test"), ids, test_share)
     return Clicks(bounds, feature, label, margin, test, weights)
 
 

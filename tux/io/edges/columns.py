@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -44,12 +44,32 @@ Numeric = Callable[[int], bool]
 
 class WantedColumns(NamedTuple):
     """The columns to look for in a file: the ends of edges, their fields, and the names that the
-    caller has given.
+    caller has given. A field of None holds whole numbers or words, as ids are. `ones`: fields may
+    be missing, and are 1 then.
     """
 
     ends: tuple[str, str]
-    fields: dict[str, np.dtype]
+    fields: Mapping[str, np.dtype | None]
     columns: str | None
+    ones: bool = False
+
+    def of_table(self, width: int) -> WantedColumns:
+        """Return the columns to look for in a table of `width` columns: with `ones`, the ends alone
+        where it has no others, or the caller names two.
+        """
+        named = width if self.columns is None else self.columns.count(",") + 1
+        return self._replace(fields={}) if self.ones and named == 2 else self
+
+    def ones_advice(self, name: str) -> str:
+        """Return the advice about a field that is missing, for pairs that count once."""
+        do = f"add a column {name} of ones"
+        if self.ones:
+            do = "name its two columns alone"
+        return f"If each pair counts once, {do}."
+
+    def ones_note(self) -> str:
+        """Return a sentence for the user about fields that are 1."""
+        return f"each row is a pair that counts once: {', '.join(self.fields)} is 1"
 
     @property
     def kinds(self) -> list[np.dtype | None]:
@@ -123,12 +143,21 @@ def find_columns(
                 f"no column {name!r}" if asked else f"no column for {name}",
                 where=path,
                 do=f"It has {_list_names(header)}; name the right ones with --columns."
-                + f" If each pair counts once, add a column {name} of ones."
-                * (at > 1 and not asked),
+                + f" {wanted.ones_advice(name)}" * (at > 1 and not asked),
             )
     if len(set(places.values())) < len(places):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")
     return [places[at] for at in range(len(places))]
+
+
+def find_column(header: Sequence[str], name: str, path: str) -> int:
+    """Find the 0-based place of the one column that the caller calls so, by its name or its
+    position from 1. Raises `DataError` if it is missing.
+    """
+    places = _caller_places(header, [name])
+    if not places:
+        raise DataError(f"no column {name!r}", where=path, do=f"It has {_list_names(header)}.")
+    return places[0]
 
 
 def find_beside_index(

@@ -74,6 +74,14 @@ def edge_layout(lines: FirstLines, wanted: WantedColumns) -> EdgeLayout | None:
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
 
+def columns_in_text(lines: FirstLines, wanted: WantedColumns) -> WantedColumns:
+    """Return the columns to look for in the text with these first lines; see
+    `WantedColumns.of_table`.
+    """
+    seen = first_rows(lines, 2) if wanted.ones else None
+    return wanted.of_table(0 if seen is None else seen.width)
+
+
 def _layout_by_names(
     seen: FirstRows, header: list[str], wanted: WantedColumns, path: str
 ) -> EdgeLayout:
@@ -124,7 +132,7 @@ def _too_few(width: int, needed: int, wanted: WantedColumns, where: str) -> Data
     """Return the error about a table that lacks some of the wanted columns."""
     do = SEPARATED if width == 1 else ""
     if width == 2 and needed == 3 and len(wanted.fields) == 1:
-        do = f"If each pair counts once, add a column {wanted.labels[-1]} of ones."
+        do = wanted.ones_advice(wanted.labels[-1])
     return DataError(
         f"{plural(width, 'column')}, but {needed} are needed ({', '.join(wanted.labels)})",
         where=where,

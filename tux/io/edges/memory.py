@@ -40,6 +40,7 @@ def read_frame(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
+    ones: bool = False,
 ) -> EdgeData:
     """Read the edges of a table in memory, as `tux.io.edges.read.read_edges` reads those of a file.
     Ids are not changed: strings keep their blanks, and are not read as numbers.
@@ -47,14 +48,17 @@ def read_frame(
     Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
     """
-    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    picks = _picks(frame, wanted)
+    dtypes = {name: np.dtype(dtype) for name, dtype in fields.items()}
+    whole = WantedColumns(ends, dtypes, columns, ones)
+    wanted = whole.of_table(len(frame.names) - frame.levels or frame.levels)
+    picks = pick_columns(frame, wanted)
     bad = BadRows.of_memory(frame.what, on_bad_row)
     pieces, types = gather_columns(
         frame, picks, wanted.labels, wanted.kinds, lambda row, why: bad.note(row + 1, why)
     )
     if pieces.rows == 0:
         raise no_row_error(bad, "edge")
+    pieces.add_ones(whole.kinds[len(picks) :])
     src, dst, *others = pieces.each  # ids are given up piece by piece while they are numbered
     numbers = [own.whole() for own in others]
     values = dict(zip(fields, numbers, strict=True))
@@ -67,15 +71,21 @@ def read_frame(
         columns=columns_by_label(frame.names, picks, wanted)
         if _must_name_columns(frame, picks)
         else {},
-        notes=(*unused_notes(frame.names, picks), *coarse_notes(values)),
+        notes=(
+            *unused_notes(frame.names, picks),
+            *[whole.ones_note()] * (len(picks) < len(whole.kinds)),
+            *coarse_notes(values),
+        ),
         skipped=bad.count,
         first_skipped=bad.first,
         id_types=_id_types_by_end(ends, types),
     )
 
 
-def _picks(frame: Frame, wanted: WantedColumns) -> list[int]:
-    """Find the places of the wanted columns."""
+def pick_columns(frame: Frame, wanted: WantedColumns) -> list[int]:
+    """Find the 0-based places of the wanted columns in a table. Raises `DataError` and `UsageError`
+    as `read_frame` does.
+    """
     if frame.square and not wanted.columns:
         raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
     if frame.titled:

@@ -27,6 +27,7 @@ class EdgeOptions(TypedDict, total=False):
     numbered: str
     undirected: Undirected
     rare: RareRule | None
+    ones: bool
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class EdgeRequest:
     numbered: str = ""
     undirected: Undirected = "both"
     rare: RareRule | None = None  # of a table: which targets are left out
+    ones: bool = False  # of a table: see `WantedColumns`
 
     @property
     def both(self) -> bool:

@@ -19,7 +19,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.io.bags.rare import leave_out_rare
 from tux.io.edges.columns import WantedColumns, columns_by_label, find_columns, unused_notes
-from tux.io.edges.layout import beginning, edge_layout
+from tux.io.edges.layout import EdgeLayout, beginning, columns_in_text, edge_layout
 from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import TextLayout
 from tux.io.source.first_lines import check_text, first_lines
@@ -53,7 +53,7 @@ def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
     """Read the edges of a table, Parquet or text. See `tux.io.edges.read.read_edges`."""
     path, ends, against = asked.path, asked.ends, asked.against
     fields = {name: np.dtype(dtype) for name, dtype in asked.fields.items()}
-    wanted = WantedColumns(ends, fields, asked.columns)
+    wanted = WantedColumns(ends, fields, asked.columns, asked.ones)
     bad = BadRows(path, stop=asked.on_bad_row == "stop")
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     pieces = read.pieces
@@ -99,14 +99,36 @@ def text_pieces(
     first lines of the `whole` show the layout.
     """
     first = first_lines(whole, JUDGED)
-    if (table := edge_layout(first, wanted)) is None:
+    there = columns_in_text(first, wanted)
+    if (table := edge_layout(first, there)) is None:
         passed = LineCounts(comments=first.text.count(b"\n"))
         return EdgeTableRows(arrow.Pieces(wanted.kinds), {}, passed=passed)
+    return _with_ones(read_by_layout(bad, table, there, first.path, whole, tell), wanted, there)
+
+
+def _with_ones(read: EdgeTableRows, wanted: WantedColumns, there: WantedColumns) -> EdgeTableRows:
+    """Add ones for the fields that are wanted, if they are not `there`."""
+    if len(there.fields) == len(wanted.fields):
+        return read
+    read.pieces.add_ones(wanted.kinds[2:])
+    return read._replace(notes=(*read.notes, wanted.ones_note()))
+
+
+def read_by_layout(
+    bad: BadRows,
+    table: EdgeLayout,
+    wanted: WantedColumns,
+    first: str,
+    whole: str,
+    tell: Tell | None = None,
+) -> EdgeTableRows:
+    """Read the columns that a layout picks, of files of text; see `text_pieces`. `first`: the file
+    that has shown the layout.
+    """
     rows = _EdgeText(bad, table.layout, wanted)
-    lines = TableLines(table.layout)
-    lines.title = table.title
+    lines = TableLines(table.layout, table.title)
     number, size = 1, 0  # of the block's first line; of what is read
-    texts = blocks(bad.path, bad.places, beginning(lines, wanted, first.path))
+    texts = blocks(bad.path, bad.places, beginning(lines, wanted, first))
     for block in lines.blocks(texts):
         if number == 1:
             _check_beginning(block, pieces_of(bad.path)[0].path, whole)
@@ -173,11 +195,12 @@ def parquet_pieces(
     """Read the columns of Parquet files. `bad.path` is the `whole` input or a share of it; the
     first file of the `whole` shows the columns.
     """
-    pieces = arrow.Pieces(wanted.kinds)
     first = pieces_of(whole)[0].path
     types = arrow.parquet_types(first)
     names = [*types]
-    picks = find_columns(names, wanted, first, lambda at: arrow.is_number(types[names[at]]))
+    there = wanted.of_table(len(names))
+    pieces = arrow.Pieces(there.kinds)
+    picks = find_columns(names, there, first, lambda at: arrow.is_number(types[names[at]]))
     chosen = [names[place] for place in picks]
     for at, piece in enumerate(pieces_of(bad.path)):
         check_parquet(piece.path, chosen, first)
@@ -186,14 +209,15 @@ def parquet_pieces(
         begun = pieces.rows + bad.count
         bad.places.begin(begun + 1, piece, before + 1)
         for table, left_out in arrow.parquet_edges(
-            piece.path, chosen, wanted.kinds, piece.begin, piece.end
+            piece.path, chosen, there.kinds, piece.begin, piece.end
         ):
             for row in left_out:
                 bad.note(begun + int(row), "a value is null, empty or not finite", "row ")
             pieces.add(table)
             if tell:
                 tell(0, at + (pieces.rows + bad.count - begun) / max(rows, 1))
-    return EdgeTableRows(pieces, columns_by_label(names, picks, wanted), unused_notes(names, picks))
+    told = columns_by_label(names, picks, there), unused_notes(names, picks)
+    return _with_ones(EdgeTableRows(pieces, *told), wanted, there)
 
 
 def check_parquet(path: str, chosen: Sequence[str], first: str) -> None:

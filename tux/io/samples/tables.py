@@ -78,13 +78,11 @@ def text_table(
         )
     seen, title = _with_names(seen, how, first, asked)
     text = _SampleText.from_first_rows(asked, how, seen)
-    lines = TableLines(text.layout)
-    lines.title = title
+    lines = TableLines(text.layout, title)
     begin = _beginning(lines, text.table.names, text.table.roles, first.path)
 
     def place_in(path: str, row: int) -> str:
-        again = TableLines(text.layout)
-        again.title = title
+        again = TableLines(text.layout, title)
         rows = TABS if seen.separator == "\t" else ROW
         return line_of(path, row, rows, begin, again.blocks).place
 

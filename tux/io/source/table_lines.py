@@ -252,9 +252,8 @@ class TableLines:
     of lines stay. They are counted.
     """
 
-    def __init__(self, layout: TextLayout) -> None:
-        self.layout = layout
-        self.title = b""  # the line of names, if there is one
+    def __init__(self, layout: TextLayout, title: bytes = b"") -> None:
+        self.layout, self.title = layout, title  # the line of names, if there is one
         self.comments = self.marked = self.repeated = self.ruled = 0
 
     def blocks(self, texts: Iterable[bytes]) -> Iterator[bytes]:

@@ -106,8 +106,8 @@ def _read_blocks(text: _VertexText, title: bytes, tell: Tell | None) -> LineCoun
     """Read the rows of a table, whose line of names is `title`, if it has one. Return counts of
     lines that were passed over.
     """
-    lines, number, size = TableLines(text.layout), 1, 0  # of the block's first line; what is read
-    lines.title = title
+    lines = TableLines(text.layout, title)
+    number, size = 1, 0  # of the block's first line; what is read
     begins = any(piece.begin == 0 != piece.end for piece in pieces_of(text.bad.path))
     blocks = text_blocks(text.bad.path, text.bad.places)
     for block in lines.of_file(blocks) if begins else lines.blocks(blocks):

@@ -22,7 +22,8 @@ class EdgesInput(msgspec.Struct):
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
     the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
-    columns; `rare`: which columns of them are left out.
+    columns; `rare`: which columns of them are left out; `ones`: see
+    `tux.io.edges.columns.WantedColumns`.
     """
 
     data: str
@@ -34,6 +35,7 @@ class EdgesInput(msgspec.Struct):
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
     rare: RareRule | None = None
+    ones: bool = False
 
 
 class LoadingJob(msgspec.Struct):
