@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.coherence import npmi
+from tux.predict.coherence import coherence, document_windows
+from tux.predict.topics import TOPICS, by_words, top_words
 from tux.program.report import Model, Report
 
 TOP = 10  # words that a topic is told by
@@ -20,10 +21,12 @@ class TopicReport(Report):
         hand.
         """
         counts, ids = model.fields["word"]["n"], model.ids
-        topics = by_words(counts, ids["word"])
-        top = top_words(counts)
+        topics = by_words(ids["word"], counts, TOP)
+        top = top_words(counts, TOP)
         used = np.take_along_axis(counts, top, axis=0) > 0
-        coherent = npmi(top, used, len(ids["word"]), len(ids.get("document", ())), model.edges)
+        documents = len(ids.get("document", ()))
+        windows = document_windows(np.unique(top[used]), len(counts), documents, model.edges)
+        coherent = coherence("npmi", top, used, windows)
         if np.isfinite(coherent).any():
             topics["npmi"] = coherent.round(4)[topics["topic"]]
         return {"topics": topics}
@@ -37,31 +40,7 @@ class TopicReport(Report):
         """Return the forms of export: the arrays that pyLDAvis draws, and how often each topic has
         each word.
         """
-        return {"pyldavis": pyldavis, "topics": topics}
-
-
-def top_words(counts):
-    """Return the most frequent words of each topic, (TOP, K), or fewer if there are fewer words; of
-    equal ones the first. `counts` (V, K).
-    """
-    return np.stack([_most(counts[:, k]) for k in range(counts.shape[1])], axis=1)
-
-
-def _most(counts):
-    """Return the places of the TOP largest counts, largest first; only these are sorted."""
-    least = np.sort(np.partition(counts, -TOP)[-TOP:])[0] if len(counts) > TOP else 0
-    (at,) = np.nonzero(counts >= least)
-    return at[np.argsort(-counts[at], kind="stable")][:TOP]
-
-
-def by_words(counts, words):
-    """Return the topics of `counts` (V, K), largest first: their most frequent `words` (V,), their
-    tokens and their numbers.
-    """
-    tokens, top = counts.sum(axis=0), top_words(counts)
-    order = np.argsort(-tokens, kind="stable")
-    most = [" ".join(str(words[w]) for w in top[:, k] if counts[w, k]) for k in order]
-    return {"words": most, "tokens": tokens[order], "topic": order}
+        return {"pyldavis": pyldavis, TOPICS: topics}
 
 
 def topics(program, model: Model) -> dict[str, np.ndarray]:

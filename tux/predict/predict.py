@@ -8,7 +8,7 @@ model's vertices by their ids.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.given import to_given_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import is_changed
-from tux.base.disk import check_folder
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural, plural_noun
@@ -218,59 +216,6 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
     return source.program(**run.parameters)
 
 
-Write = Callable[[dict[str, np.ndarray]], None]
-
-
-def writer(path: str | os.PathLike[str]) -> Write:
-    """Return a function that writes columns to a new file: Parquet (.parquet), or text with commas
-    (.csv) or tabs (.tsv), packed if .gz or .zst follows.
-
-    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
-    """
-    separator = _separator(path)
-    if not separator:
-        return lambda columns: write_parquet(path, columns)
-    return lambda columns: write_text(path, columns, separator)
-
-
-def pieces_writer(
-    path: str | os.PathLike[str],
-) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
-    """Return a function that writes pieces of columns, one after the other, to a new file, and
-    returns the number of rows; see `writer`.
-    """
-    separator = _separator(path)
-
-    def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
-        rows = 0
-        with text_writer(path, separator) if separator else parquet_writer(path) as add:
-            for columns in pieces:
-                add(columns)
-                rows += len(next(iter(columns.values())))
-        return rows
-
-    return write
-
-
-def _separator(path: str | os.PathLike[str]) -> str:
-    """Return the separator of columns in a new file by its name, "" for Parquet. Raises as
-    `writer`.
-    """
-    name = Path(path)
-    if name.exists():
-        raise UsageError(f"{path} exists", do="name a new file")
-    check_folder(path)
-    if name.suffix == ".parquet":
-        return ""
-    ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
-    if ending not in (".csv", ".tsv"):
-        raise UsageError(
-            f"{path} does not say which kind of file to write",
-            do="end its name in .parquet, .csv or .tsv",
-        )
-    return "," if ending == ".csv" else "\t"
-
-
 def _predict_points(
     model: TrainedModel, data: Any, reading: Reading, warn: Warn
 ) -> dict[str, np.ndarray]:
@@ -319,31 +264,11 @@ def predict_rows(
             f"{type(program).__name__} predicts for pairs, not for rows",
             do=f"tux predict {model.name} --pairs FILE",
         )
-    reading, data = reading or Reading(), wrap_data(program, data)
-    if named := next((each for each in OF_TRAINING if getattr(reading, each) is not None), ""):
-        raise UsageError(
-            f"{named} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
-            do="leave it out: new rows get those of training",
-        )
+    reading = reading or Reading()
+    data = given_rows(program, data, reading)
     if isinstance(program.input, Points):
         return _predict_points(model, data, reading, warn)
-    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
-    if len(set(program.edge.ends)) < 2:
-        raise UsageError(
-            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
-            "are too, of which "
-            "there are no new ones"
-        )
-    other = program.edge.ends[program.edge.ends[0] == kind]
-    known = model.ids[other]
-    rows, left_out, total = read_rows(
-        data,
-        program,
-        RowTypes(kind, other, known, run.data.numbered),
-        run.options,
-        reading,
-    )
-    _warn_of_rows(model, data, rows, other, left_out, total, warn)
+    rows, (kind, other, known, _) = rows_of(model, data, reading, warn)
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
     known_data = data_to_predict(
         rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
@@ -352,6 +277,46 @@ def predict_rows(
     scores = score_with_model(model, ids, replace(rows, vertex_fields=fields))
     every = np.arange(len(rows.ids[kind]))
     return {role: _decode_ids(rows, kind, every), **model.stage.columns(scores)}
+
+
+def given_rows(program: Program, data: Any, reading: Reading) -> Any:
+    """Wrap new rows as `tux.inputs.wrapping.wrap_data` does. UsageError for an option of reading
+    that is of training.
+    """
+    given = [name for name in OF_TRAINING if getattr(reading, name) is not None]
+    if given:
+        raise UsageError(
+            f"{given[0]} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
+            do="leave it out: new rows get those of training",
+        )
+    return wrap_data(program, data)
+
+
+def rows_of(
+    model: TrainedModel, data: Any, reading: Reading, warn: Warn
+) -> tuple[EdgeData, RowTypes]:
+    """Read new rows, as edges to vertices that the model knows. Returns also the types of both;
+    `warn` tells what is odd.
+    """
+    program = model.program
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[model.role]
+    if len(set(program.edge.ends)) < 2:
+        raise UsageError(
+            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
+            "are too, of which "
+            "there are no new ones"
+        )
+    other = program.edge.ends[program.edge.ends[0] == kind]
+    types = RowTypes(kind, other, model.ids[other], model.run.data.numbered)
+    rows, left_out, total = read_rows(data, program, types, model.run.options, reading)
+    _warn_of_rows(model, data, rows, other, left_out, total, warn)
+    return rows, types
+
+
+def warn_of_bad_rows(data: Any, skipped: int, first: str, warn: Warn) -> None:
+    """Warn of bad rows of the data that were left out, if there were some."""
+    if skipped:
+        warn(f"{plural(skipped, 'bad row')} of {data_name(data)} skipped; the first is {first}")
 
 
 def _warn_of_rows(
@@ -376,11 +341,7 @@ def _warn_of_rows(
         )
     for note in rows.notes:
         warn(f"{data_name(data)}: {note}")
-    if rows.skipped:
-        warn(
-            f"{plural(rows.skipped, 'bad row')} of {data_name(data)} skipped; the first is "
-            f"{rows.first_skipped}"
-        )
+    warn_of_bad_rows(data, rows.skipped, rows.first_skipped, warn)
     if left_out:
         are = "is" if left_out == 1 else "are"
         if isinstance(model.program.input, Samples):
