@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.integers import distinct_integers
-from tux.arrays.lookup import look_up
 from tux.base.compiled import cached_njit
 
 SLIDING = 110  # words of a window of c_v
@@ -76,18 +75,11 @@ def sliding_windows(
     those of document d are ``codes[bounds[d] : bounds[d + 1]]``.
     """
     lists = _number(chosen, words)
-    found = look_up(np.append(lists, -1).astype(np.int32), codes)  # -1 is the last place
-    at = np.flatnonzero(found >= 0)
-    at = at[np.argsort(found[at], kind="stable")]
-    where = np.searchsorted(found[at], np.arange(len(chosen) + 1))
-    last = np.maximum(np.diff(bounds) - size, 0)  # the last window of each document
-    first = np.concatenate([[0], np.cumsum(last + 1)])
-    document = np.searchsorted(bounds, at, "right") - 1
-    begins, ends = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
-    out = np.zeros(len(chosen) + 1, np.int64)
-    place = at - bounds[document]
-    count = _slide(place, document, where, last, first, size, begins, ends, out)
-    return Windows(int(first[-1]), lists, out, begins[:count], ends[:count])
+    found = np.append(lists, -1)  # -1 as a code is the last place
+    where = np.append(0, np.cumsum(_occurrences(codes, found, len(chosen))))
+    begins, ends = np.empty(where[-1], np.int64), np.empty(where[-1], np.int64)
+    total = _slide(codes, bounds, found, size, where, begins, ends)
+    return Windows(int(total), lists, where, begins[: where[-1]], ends[: where[-1]])
 
 
 def _number(chosen: np.ndarray, words: int) -> np.ndarray:
@@ -98,26 +90,54 @@ def _number(chosen: np.ndarray, words: int) -> np.ndarray:
 
 
 @cached_njit
-def _slide(place, document, where, last, first, size, begins, ends, bounds):  # type: ignore[no-untyped-def]
-    """Write the windows that have each word, whose occurrences are those in `where`. An occurrence
-    enters as the last word of a window; the windows up to that which the oldest one begins have it.
+def _occurrences(codes, lists, size):  # type: ignore[no-untyped-def]
+    """Count how often the words of each list occur, (size,)."""
+    out = np.zeros(size, np.int64)
+    for code in codes:
+        if lists[code] >= 0:
+            out[lists[code]] += 1
+    return out
+
+
+@cached_njit
+def _slide(codes, texts, lists, size, where, begins, ends):  # type: ignore[no-untyped-def]
+    """Write the windows that have the words of each list, and into `where` (lists + 1,), which has
+    the bounds of their occurrences, those of their windows. Returns the number of all windows.
+
+    An occurrence enters as the last word of a window; that window has the list, and those behind it
+    up to the one that the oldest occurrence inside begins.
     """
-    count = 0
-    for word in range(len(where) - 1):
-        oldest = where[word]
-        for i in range(where[word], where[word + 1]):
-            d = document[i]
-            begin = max(place[i] - size + 1, 0)
-            while document[oldest] < d or place[oldest] < begin:
-                oldest += 1
-            low, high = first[d] + begin, first[d] + min(place[oldest], last[d]) + 1
-            if count > bounds[word] and low <= ends[count - 1]:
-                ends[count - 1] = high
+    places = np.empty(where[-1], np.int64)
+    seen, oldest, count = where[:-1].copy(), where[:-1].copy(), where[:-1].copy()
+    total = 0
+    for text in range(len(texts) - 1):
+        start = texts[text]
+        last = max(texts[text + 1] - start - size, 0)  # the last window of the text
+        for i in range(start, texts[text + 1]):
+            k = lists[codes[i]]
+            if k < 0:
+                continue
+            places[seen[k]] = i
+            seen[k] += 1
+            begin = max(i - size + 1, start)
+            while places[oldest[k]] < begin:
+                oldest[k] += 1
+            low = total + begin - start
+            high = total + min(places[oldest[k]] - start, last) + 1
+            if count[k] > where[k] and low <= ends[count[k] - 1]:
+                ends[count[k] - 1] = high
             else:
-                begins[count], ends[count] = low, high
-                count += 1
-        bounds[word + 1] = count
-    return count
+                begins[count[k]], ends[count[k]] = low, high
+                count[k] += 1
+        total += last + 1
+    kept = 0
+    for k in range(len(count)):
+        first, where[k] = where[k], kept
+        for at in range(first, count[k]):
+            begins[kept], ends[kept] = begins[at], ends[at]
+            kept += 1
+    where[-1] = kept
+    return total
 
 
 @cached_njit
