@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps.lda.seeds import drawn_counts, labels_of
 from tux.predict.coherence import coherence, document_windows
 from tux.predict.topics import TOPICS, by_words, top_words
 from tux.program.report import Model, Report
@@ -20,7 +21,7 @@ class TopicReport(Report):
         """Return the topics by their words, and how well these go together, if the corpus is at
         hand.
         """
-        counts, ids = model.fields["word"]["n"], model.ids
+        counts, ids = drawn_counts(program, model.fields["word"]["n"]), model.ids
         topics = by_words(ids["word"], counts, TOP)
         top = top_words(counts, TOP)
         used = np.take_along_axis(counts, top, axis=0) > 0
@@ -29,6 +30,8 @@ class TopicReport(Report):
         coherent = coherence("npmi", top, used, windows)
         if np.isfinite(coherent).any():
             topics["npmi"] = coherent.round(4)[topics["topic"]]
+        if (labels := labels_of(program)) is not None:
+            topics["label"] = labels[topics["topic"]]
         return {"topics": topics}
 
     def summary(self, program, tables, records):
@@ -44,8 +47,12 @@ class TopicReport(Report):
 
 
 def topics(program, model: Model) -> dict[str, np.ndarray]:
-    """Return `word` (V,) and `n` (V, K), how often the topics have them in training."""
-    return {"word": model.ids["word"], "n": model.fields["word"]["n"]}
+    """Return `word` (V,) and `n` (V, K), how often the topics have them in training; and, where
+    topics have labels, these: `label` (K,).
+    """
+    labels = labels_of(program)
+    found = {"word": model.ids["word"], "n": drawn_counts(program, model.fields["word"]["n"])}
+    return found if labels is None else {**found, "label": labels}
 
 
 def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
@@ -68,7 +75,7 @@ def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
         "doc_topic_dists": shares(lengths, fields["tau"]["alpha"][0]),
         "doc_lengths": lengths.sum(1).astype(np.int64),
         "vocab": np.array([str(word) for word in model.ids["word"]]),
-        "term_frequency": counts.sum(1),
+        "term_frequency": drawn_counts(program, counts).sum(1),
     }
 
 

@@ -168,11 +168,14 @@ class Run:
     def topics(self, n: int = 10) -> Table:
         """Return the topics of a model of documents, the largest first: a table with `topic` (its
         number), `tokens` (of training), and the `n` most frequent `words` of each, (topics, n),
-        with their `shares`. UsageError for a program without topics.
+        with their `shares`; and `label` if the seeds of topics have labels. UsageError for a
+        program without topics.
         """
         check_topics(self.program)
         found = self.export(TOPICS)
-        return Table(topics_of(found["word"], found["n"], topping.whole_number(n)))
+        return Table(
+            topics_of(found["word"], found["n"], topping.whole_number(n), found.get("label"))
+        )
 
     @in_python()
     def coherence(

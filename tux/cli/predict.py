@@ -131,8 +131,9 @@ def _coherence(args: Namespace) -> int:
         write({name: np.asarray(column) for name, column in columns.items()})
         show.say(f"{args.out}: {plural(len(columns['topic']), 'topic')}")
     else:
-        cells = zip(*columns.values(), strict=True)
-        show.grid(list(columns), [[*map(str, row[:-1]), f"{row[-1]:.4f}"] for row in cells])
+        shown = columns | {measure: [f"{x:.4f}" for x in columns[measure]]}
+        rows = zip(*shown.values(), strict=True)
+        show.grid(list(shown), [[*map(str, row)] for row in rows])
     show.say(f"{measure} {np.nanmean(columns[measure]):.4f}")
     return 0
 

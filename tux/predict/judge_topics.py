@@ -107,8 +107,10 @@ def judged_topics(
     """
     model = open_model(folder, warn)
     check_topics(model.program)
-    counts = export(folder, TOPICS)["n"]
+    exported = export(folder, TOPICS)
+    counts = exported["n"]
     found = judge_topics(model, counts, texts, measure, top, reading, warn)
     words = model.ids[model.program.edge.ends[1]].values
     columns = by_words(words, counts, top)
-    return {**columns, measure: found[columns["topic"]]}
+    labels = {name: exported[name][columns["topic"]] for name in ("label",) if name in exported}
+    return {**columns, measure: found[columns["topic"]], **labels}

@@ -38,9 +38,12 @@ def _most(counts: np.ndarray, n: int) -> np.ndarray:
     return at[np.argsort(-counts[at], kind="stable")][:n]
 
 
-def topics_of(words: np.ndarray, counts: np.ndarray, n: int) -> dict[str, Any]:
+def topics_of(
+    words: np.ndarray, counts: np.ndarray, n: int, labels: np.ndarray | None = None
+) -> dict[str, Any]:
     """Return the most frequent `words` (V,) of each topic by its `counts` (V, K), the largest topic
     first; of equal words the first. Words that a topic does not have are empty, with a share of 0.
+    `labels` (K,) are those of the topics, if they have some.
     """
     if n < 1:
         raise UsageError(f"{n} words of each topic are asked for", do="ask for 1 at least")
@@ -49,8 +52,10 @@ def topics_of(words: np.ndarray, counts: np.ndarray, n: int) -> dict[str, Any]:
     top = top_words(counts, n).T[order]
     often = counts[top, order[:, None]]
     shown = np.where(often > 0, np.asarray(words, object)[top], "")
+    told = {} if labels is None else {"label": np.asarray(labels, object)[order].astype(STRING)}
     return {
         "topic": order,
+        **told,
         "tokens": tokens[order],
         "words": shown.astype(STRING),
         "shares": often / np.maximum(tokens[order], 1)[:, None],

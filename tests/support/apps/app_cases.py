@@ -142,6 +142,7 @@ def _fit_deepwalk(data):
 
 
 _TOPICS = {"topics": 3}
+_SEEDED = _TOPICS | {"seeds": 'inline:[["a",[0,2]],["",[]],["b",[2,5]]]', "seed_weight": 4}
 _OPTIMISED = _TOPICS | {"optimise": 2}
 _WALKING = {"num_walks": 3, "walk_length": 5}
 _VECTORS = _WALKING | {"dimensions": 4, "window": 2}
@@ -169,6 +170,12 @@ CASES = [
     AppCase("als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by, kind="implicit"),
     AppCase("lda", make_documents(), _OPTIMISED, by.judge_topics, by.topics_of, _fit_lda, **_DRAWN),
     AppCase("warplda", make_documents(), _TOPICS, by.judge_topics, by.topics_of, **_DRAWN),
+    *(
+        AppCase(
+            name, make_documents(), _SEEDED, by.judge_topics, by.topics_of, kind="seeds", **_DRAWN
+        )
+        for name in ("lda", "warplda")
+    ),
     AppCase(
         "blockpg", make_samples(), _LASSO, by.judge_lasso, by.chances_of, _fit_blockpg, epochs=60
     ),
