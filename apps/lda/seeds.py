@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from tux.base.errors import DataError, UsageError
-from tux.base.random import listed
+from tux.base.random import listed_values
 from tux.base.text import plural
 from tux.io.source.text import read_words
 from tux.program.params import INLINE
@@ -41,24 +41,33 @@ def with_seeds(program, ids, tokens):
             f"{path} has {len(lines)} lines, of a topic each, and topics are {program.topics}",
             do=f"--topics {len(lines)}, or more",
         )
+    found, unknown = _find_words(lines, ids)
+    if not any(numbers for _, numbers in found):
+        raise DataError(f"{path} has no word of the data", do="Give words as the data have them.")
+    if unknown:
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        words = plural(len(unknown), "seed word")
+        are = "is" if len(unknown) == 1 else "are"
+        warnings.warn(
+            f"{words} of {path} {are} not in the data: {', '.join(unknown[:SHOWN])}{more}",
+            stacklevel=2,
+        )
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    weight = program.seed_weight or max(tokens // (PART * program.topics), 1)
+    return type(program)(**program.parameters | {"seeds": INLINE + text, "seed_weight": weight})
+
+
+def _find_words(lines, ids):
+    """Return the label of each line and the numbers of its words, and the words without a
+    number.
+    """
     found, unknown = [], []
     for line in lines:
         label, words = LINE.fullmatch(line).groups()
         numbers = {word: ids.index_of(word) for word in re.split(r"[\s,]+", words) if word}
         unknown += [word for word, number in numbers.items() if number < 0]
         found.append((label or "", sorted(n for n in set(numbers.values()) if n >= 0)))
-    if not any(numbers for _, numbers in found):
-        raise DataError(f"{path} has no word of the data", do="Give words as the data have them.")
-    if unknown:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        what = f"{plural(len(unknown), 'seed word')} of {path}"
-        are = "is" if len(unknown) == 1 else "are"
-        warnings.warn(
-            f"{what} {are} not in the data: {', '.join(unknown[:SHOWN])}{more}", stacklevel=2
-        )
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    weight = program.seed_weight or max(tokens // (PART * program.topics), 1)
-    return type(program)(**program.parameters | {"seeds": INLINE + text, "seed_weight": weight})
+    return found, unknown
 
 
 def seeds_of(p):
@@ -69,19 +78,19 @@ def seeds_of(p):
 def seeded_words(p):
     """Return how often each word has each topic before the first is drawn."""
     lines = enumerate(seeds_of(p))
-    return listed({(w, k): p.seed_weight for k, (_, words) in lines for w in words})
+    return listed_values({(w, k): p.seed_weight for k, (_, words) in lines for w in words})
 
 
 def seeded_occurrences(p):
     """Return how often each word is there before."""
     words = [w for _, own in seeds_of(p) for w in own]
-    return listed({(w, 0): p.seed_weight * words.count(w) for w in set(words)})
+    return listed_values({(w, 0): p.seed_weight * words.count(w) for w in set(words)})
 
 
 def seeded_topics(p):
     """Return how often each topic is there before."""
     lines = enumerate(seeds_of(p))
-    return listed({(0, k): p.seed_weight * len(words) for k, (_, words) in lines if words})
+    return listed_values({(0, k): p.seed_weight * len(words) for k, (_, words) in lines if words})
 
 
 def labels_of(program):

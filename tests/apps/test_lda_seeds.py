@@ -76,7 +76,7 @@ def test_words_that_the_data_do_not_have(resolve):
 # ---- the prior
 
 
-def seeded(kind, words, weight=3, **parameters):
+def make_seeded(kind, words, weight=3, **parameters):
     """Return a program whose topics have seeds by the numbers of words."""
     text = INLINE + json.dumps([[f"topic {k}", own] for k, own in enumerate(words)])
     return kind(topics=len(words), seeds=text, seed_weight=weight, **parameters)
@@ -93,7 +93,7 @@ def planted(words, weight, size):
 @pytest.mark.slow
 def test_states_are_visited_as_the_posterior_says():
     """Priors are beta + 2 for word 0 in topic 1, and for word 1 in both."""
-    program = seeded(LDA, [[1], [0, 1]], 2, alpha=0.4, beta=0.3)
+    program = make_seeded(LDA, [[1], [0, 1]], 2, alpha=0.4, beta=0.3)
     worker = drive(start(program, SMALL), *program.setup(Cluster()))
     before = planted([[1], [0, 1]], 2, 2)
     truth = oracle.Tiny(*tokens(worker)[:2], 2, 0.4, 0.3, before)
@@ -116,7 +116,7 @@ def test_counts_begin_with_the_seeds(kind, sampler, k):
     """And are these and those of all tokens after any epoch, on any number of workers."""
     words = [[0, 3], [], [3, 5, 8]]
     edges = draw_documents()
-    program = seeded(sampler, words, parts=2)
+    program = make_seeded(sampler, words, parts=2)
     team = kind(program, edges, k=k, slack=2)
     for _ in range(3):
         team.epoch()

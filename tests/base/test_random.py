@@ -7,7 +7,7 @@ from tux.base.random import (
     Initialiser,
     constant,
     key,
-    listed,
+    listed_values,
     mix,
     normal,
     permutation,
@@ -58,7 +58,7 @@ def test_permutations_differ_by_key():
     assert not np.array_equal(permutation(key(4), 100), permutation(key(5), 100))
 
 
-LISTED = listed({(69_999, 5): 2.0, (7, 0): 1.0, (7, 4): 3.0, (80_000, 1): 9.0})
+LISTED = listed_values({(69_999, 5): 2.0, (7, 0): 1.0, (7, 4): 3.0, (80_000, 1): 9.0})
 
 
 @pytest.mark.parametrize("law", [uniform(-1, 3), normal(2, 0.5), constant(7), LISTED])
@@ -74,7 +74,7 @@ def test_listed_entries():
     out = np.full((3, 2, 3), 5, np.int32)
     LISTED.fill(out, key(0), np.array([69_999, 8, 7]))
     assert out.reshape(3, 6).tolist() == [[0, 0, 0, 0, 0, 2], [0] * 6, [1, 0, 0, 0, 3, 0]]
-    assert listed({}) == constant(0)
+    assert listed_values({}) == constant(0)
 
 
 def test_laws_have_their_moments():

@@ -131,7 +131,7 @@ def normal(mean: float = 0.0, std: float = 1.0) -> Initialiser:
     return Initialiser("normal", mean, std)
 
 
-def listed(entries: Mapping[tuple[int, int], float]) -> Initialiser:
+def listed_values(entries: Mapping[tuple[int, int], float]) -> Initialiser:
     """Initialise the entries of some vertices, by the vertex's number and the place in its row, and
     all others as 0.
     """

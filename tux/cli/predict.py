@@ -141,7 +141,8 @@ def _coherence(args: Namespace) -> int:
 def _flags() -> Flags:
     about = (
         "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
-        "has\nwritten; or list the best items for each user, or the nearest of an id."
+        "has\nwritten; or list the best items for each user, or the nearest of an id; or measure "
+        "topics."
     )
     flags = Flags(
         "tux predict",

@@ -9,7 +9,7 @@ from tux.base.errors import UsageError
 from tux.inputs.memory import MemoryData, check_document_reading, documents_of
 from tux.inputs.new_rows import training_options
 from tux.io.bags.bags import check_text, plan_bags
-from tux.io.bags.documents import Sequences, read_sequences
+from tux.io.bags.documents import WordSequences, read_sequences
 from tux.io.bags.entries import BagOptions, kinds_of
 from tux.io.bags.memory import read_memory_sequences
 from tux.io.formats.detect import detect_format
@@ -26,7 +26,7 @@ def read_word_order(
     options: Mapping[str, Any],
     reading: Reading,
     warn: Callable[[str], None],
-) -> tuple[Sequences, BadRows] | None:
+) -> tuple[WordSequences, BadRows] | None:
     """Read documents with the order of their words, from plain text or from texts or lists of words
     in memory. Returns also which were bad and left out; None for data whose words have no order, of
     which nothing is read.

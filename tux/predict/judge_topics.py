@@ -1,6 +1,4 @@
-"""How well the words of a model's topics go together in given texts: `tux predict DIR DATA
---coherence MEASURE`.
-"""
+"""Coherence of a model's topics in given texts: `tux predict DIR DATA --coherence MEASURE`."""
 
 from __future__ import annotations
 

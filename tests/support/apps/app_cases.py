@@ -170,12 +170,6 @@ CASES = [
     AppCase("als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by, kind="implicit"),
     AppCase("lda", make_documents(), _OPTIMISED, by.judge_topics, by.topics_of, _fit_lda, **_DRAWN),
     AppCase("warplda", make_documents(), _TOPICS, by.judge_topics, by.topics_of, **_DRAWN),
-    *(
-        AppCase(
-            name, make_documents(), _SEEDED, by.judge_topics, by.topics_of, kind="seeds", **_DRAWN
-        )
-        for name in ("lda", "warplda")
-    ),
     AppCase(
         "blockpg", make_samples(), _LASSO, by.judge_lasso, by.chances_of, _fit_blockpg, epochs=60
     ),
@@ -198,6 +192,12 @@ CASES = [
         shares=False,
     ),
     AppCase("walks", make_links(), _WALKING, epochs=2, workers=0, shares=False),
+    *(
+        AppCase(
+            name, make_documents(), _SEEDED, by.judge_topics, by.topics_of, kind="seeds", **_DRAWN
+        )
+        for name in ("lda", "warplda")
+    ),
 ]
 
 EXAMPLES = [

@@ -282,7 +282,7 @@ def read_share_documents(
     return _count_lines(asked, stop, _of_file(asked, tell))
 
 
-class Sequences(NamedTuple):
+class WordSequences(NamedTuple):
     """The words of documents in their order; those of document i are ``words[bounds[i] : bounds[i +
     1]]``, numbers into `names`.
     """
@@ -296,7 +296,7 @@ def read_sequences(
     asked: BagSpec,
     stop: str | os.PathLike[str] | None = None,
     texts: Sequence[Any] | None = None,
-) -> Sequences:
+) -> WordSequences:
     """Read text as `read_documents` does, and keep the order of its words. Bad lines are left
     out.
     """
@@ -305,7 +305,7 @@ def read_sequences(
         cut, bounds = counter.cut(text)
         words.append(cut.copy())
         lengths.append(np.diff(bounds)[good])
-    return Sequences(np.concatenate(words), np.cumsum(np.concatenate(lengths)), counter.names())
+    return WordSequences(np.concatenate(words), np.cumsum(np.concatenate(lengths)), counter.names())
 
 
 def _count_lines(

@@ -13,7 +13,7 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import BagData, bags_of, read_vocabulary
-from tux.io.bags.documents import Sequences, read_documents, read_sequences
+from tux.io.bags.documents import WordSequences, read_documents, read_sequences
 from tux.io.bags.entries import BagOptions, BagSpec, Entries, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.matrix import arrays_of, matrix_rows
@@ -100,7 +100,7 @@ def read_memory_sequences(
     ends: tuple[str, str],
     stop: Any,
     on_bad_row: OnBadRow,
-) -> tuple[Sequences, BadRows]:
+) -> tuple[WordSequences, BadRows]:
     """Read documents as `read_memory_bags` does those of a list, and keep the order of their words.
     Bad ones are left out; returns also which they were.
     """
@@ -116,7 +116,7 @@ def _are_texts(documents: Sequence[Any]) -> bool:
     return all(isinstance(each, str) or is_absent(each) for each in documents)
 
 
-def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> tuple[np.ndarray, Sequences]:
+def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> tuple[np.ndarray, WordSequences]:
     """Read documents that are lists of words. Returns the numbers of the good ones, from 1, and
     their words.
     """
@@ -134,10 +134,10 @@ def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> tuple[np.ndar
         lengths.append(len(words))
         flat += words
     codes, values = arrow.encode(np.array(flat, STRING))
-    return np.array(good, np.int64), Sequences(codes, np.cumsum(lengths), values)
+    return np.array(good, np.int64), WordSequences(codes, np.cumsum(lengths), values)
 
 
-def _count_lists(rows: np.ndarray, read: Sequences, asked: BagSpec) -> Entries:
+def _count_lists(rows: np.ndarray, read: WordSequences, asked: BagSpec) -> Entries:
     """Count the words of documents that are lists of words; `rows` are their numbers."""
     if not len(read.words):
         return Entries(rows, rows[:0], np.empty(0, np.int64), np.empty(0, asked.dtype))
