@@ -82,7 +82,7 @@ def make_seeded(kind, words, weight=3, **parameters):
     return kind(topics=len(words), seeds=text, seed_weight=weight, **parameters)
 
 
-def planted(words, weight, size):
+def weigh_seeds(words, weight, size):
     """Return what the prior of each word in each topic is above beta, (size, K)."""
     out = np.zeros((size, len(words)), int)
     for k, own in enumerate(words):
@@ -95,7 +95,7 @@ def test_states_are_visited_as_the_posterior_says():
     """Priors are beta + 2 for word 0 in topic 1, and for word 1 in both."""
     program = make_seeded(LDA, [[1], [0, 1]], 2, alpha=0.4, beta=0.3)
     worker = drive(start(program, SMALL), *program.setup(Cluster()))
-    before = planted([[1], [0, 1]], 2, 2)
+    before = weigh_seeds([[1], [0, 1]], 2, 2)
     truth = oracle.Tiny(*tokens(worker)[:2], 2, 0.4, 0.3, before)
     stages, apart = worker.prepare(program.stages(Cluster())), truth.mixing_sweeps()
     visits, place = np.zeros(32), 2 ** np.arange(5)[::-1]
@@ -120,7 +120,7 @@ def test_counts_begin_with_the_seeds(kind, sampler, k):
     team = kind(program, edges, k=k, slack=2)
     for _ in range(3):
         team.epoch()
-    before = planted(words, 3, len(edges.ids["word"]))
+    before = weigh_seeds(words, 3, len(edges.ids["word"]))
     drawn = team.gather("word", "n") - before
     occurrences = np.bincount(edges.dst, edges.fields["count"])
     assert drawn.min() >= 0 and drawn.sum(axis=1).tolist() == occurrences.tolist()
