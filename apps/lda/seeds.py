@@ -53,6 +53,11 @@ def with_seeds(program, ids, tokens):
             stacklevel=2,
         )
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    if not program.seed_weight and not tokens:
+        raise UsageError(
+            "seed words weigh by the size of the data, which is not known of a partitioned folder",
+            do="--seed-weight 100, or another number",
+        )
     weight = program.seed_weight or max(tokens // (PART * program.topics), 1)
     return type(program)(**program.parameters | {"seeds": INLINE + text, "seed_weight": weight})
 

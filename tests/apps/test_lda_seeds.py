@@ -28,13 +28,14 @@ SMALL = bags(np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1]))
 @pytest.fixture
 def resolve(tmp_path):
     """Return a function that gives an LDA the seeds of a file, for documents that have `WORDS`."""
-    edges = bags(np.zeros(6, int), WORDS)
+    edges, path = bags(np.zeros(6, int), WORDS), str(tmp_path / "seeds.txt")
 
     def run(text, **parameters):
         (tmp_path / "seeds.txt").write_text(text)
-        program = LDA(seeds=str(tmp_path / "seeds.txt"), sampler="sparse", **parameters)
+        program = LDA(seeds=path, sampler="sparse", **parameters)
         return program.input.specialise(program, EdgeFacts.of(edges))
 
+    run.path = path
     return run
 
 
@@ -57,8 +58,11 @@ def test_the_weight_follows_the_size(resolve):
     assert resolve("ash", topics=2, seed_weight=7).seed_weight == 7
     program = LDA(topics=2, seeds="")
     assert program.input.specialise(program, EdgeFacts.of(SMALL)).seed_weight == 0
-    many = bags(np.zeros(1000, int), np.repeat([0, 1], 500))
-    assert seeds.with_seeds(resolve("ash"), many.ids["word"], 1000).seed_weight == 1
+    many = bags(np.zeros(900, int), np.repeat(WORDS[:2], 450))
+    program = LDA(topics=2, seeds=resolve.path, sampler="sparse")
+    assert program.input.specialise(program, EdgeFacts.of(many)).seed_weight == 9
+    with pytest.raises(UsageError, match=message("seed-words-weigh-by-the")):
+        seeds.with_seeds(program, many.ids["word"], 0)
 
 
 def test_words_that_the_data_do_not_have(resolve):
