@@ -52,7 +52,6 @@ MANY_NAMES = {
         """,
     "one pass over the rows of a format: the columns so far, and where the reader stands": """
         tux/arrays/networks.py::from_networkx
-        tux/io/bags/memory.py::_lists
         tux/io/bags/memory.py::read_memory_bags
         tux/io/edges/dimacs.py::read_dimacs
         tux/io/edges/layout.py::edge_layout

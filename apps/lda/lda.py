@@ -76,7 +76,7 @@ class SizedCorpus(Corpus):
         """Return an LDA with the sampler that it names or, for "auto", by the size of the corpus;
         one that is cut already counts as large.
         """
-        super().specialise(program, facts)
+        program = super().specialise(program, facts)
         parameters = program.parameters
         counts, sampler = facts.number("count"), parameters["sampler"]
         tokens = counts.total if counts else 0

@@ -5,6 +5,8 @@ Steyvers, PNAS 2004)
 
     over documents of  lnG(A) - lnG(A + N_d) + sum_k lnG(a_k + n_dk) - lnG(a_k)
     over topics of     lnG(V b) - lnG(V b + n_k) + sum_w lnG(b + n_wk) - lnG(b)
+
+Where counts begin with seed words, the second line is that of all counts less that of these.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from tux.stages.computed import metric
 
 _TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
 _METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}
-CONTEXT = {"V": value("f8"), "smooth": value("f4"), **PRIORS, **_TOTALS, **_METRICS}
+CONTEXT = {
+    "V": value("f8"),
+    "smooth": value("f4"),
+    "seeded": value("f8", kept=False),
+    **PRIORS,
+    **_TOTALS,
+    **_METRICS,
+}
 """Fields of the context, besides the topics' counts."""
 
 
@@ -33,10 +42,16 @@ def occurs(word, tau):
 
 
 def set_priors(tau, p):
-    """Set V, V beta, and the priors that are given."""
+    """Set V, V beta, the priors that are given, and the likelihood of the occurrences of seed
+    words with which counts begin.
+    """
     tau.alpha[:], tau.beta = p.alpha, p.beta
     tau.V, tau.smooth = tau.words, tau.words * tau.beta
     follow_alpha(tau)
+    tau.seeded = 0.0
+    for n in tau.n[tau.n > 0]:
+        tau.seeded += n / p.seed_weight * rise(math.lgamma, tau.beta, p.seed_weight)
+        tau.seeded -= rise(math.lgamma, tau.V * tau.beta, n)
 
 
 def likely_topics(document, tau):
@@ -60,4 +75,4 @@ def report(tau):
     if tau.tokens == 0:
         return
     topics = sum(rise(math.lgamma, tau.V * tau.beta, n) for n in tau.n)
-    tau.loglik_per_token = (tau.likelihood - topics) / tau.tokens
+    tau.loglik_per_token = (tau.likelihood - topics - tau.seeded) / tau.tokens

@@ -108,14 +108,16 @@ def count_epoch(tau, p):
 
 
 def step(tau, p):
-    """Make a step of the fixed point, of alpha and of beta; none without documents or words."""
+    """Make a step of the fixed point, of alpha and of beta; none without documents or words, and
+    none of beta where seed words have priors of their own.
+    """
     smooth = tau.V * tau.beta
     beta_down = tau.V * sum(rise(digamma, smooth, n) for n in tau.n) if tau.due and tau.V else 0.0
     if tau.alpha_down > 0:
         up = tau.alpha_up if p.asymmetric else tau.alpha_up.mean()
         tau.alpha[:] = np.maximum(MIN_PRIOR, tau.alpha * up / tau.alpha_down)
         follow_alpha(tau)
-    if beta_down > 0:
+    if beta_down > 0 and tau.seeded == 0:
         tau.beta = max(MIN_PRIOR, tau.beta * tau.beta_up / beta_down)
         tau.smooth = tau.V * tau.beta
 

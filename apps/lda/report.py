@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.coherence import npmi
+from tux.apps.lda.seeds import drawn_counts, labels_of
+from tux.predict.coherence import coherence, document_windows
+from tux.predict.topics import TOPICS, by_words, top_words
 from tux.program.report import Model, Report
 
 TOP = 10  # words that a topic is told by
@@ -19,13 +21,17 @@ class TopicReport(Report):
         """Return the topics by their words, and how well these go together, if the corpus is at
         hand.
         """
-        counts, ids = model.fields["word"]["n"], model.ids
-        topics = by_words(counts, ids["word"])
-        top = top_words(counts)
+        counts, ids = drawn_counts(program, model.fields["word"]["n"]), model.ids
+        topics = by_words(ids["word"], counts, TOP)
+        top = top_words(counts, TOP)
         used = np.take_along_axis(counts, top, axis=0) > 0
-        coherent = npmi(top, used, len(ids["word"]), len(ids.get("document", ())), model.edges)
+        documents = len(ids.get("document", ()))
+        windows = document_windows(np.unique(top[used]), len(counts), documents, model.edges)
+        coherent = coherence("npmi", top, used, windows)
         if np.isfinite(coherent).any():
             topics["npmi"] = coherent.round(4)[topics["topic"]]
+        if (labels := labels_of(program)) is not None:
+            topics["label"] = labels[topics["topic"]]
         return {"topics": topics}
 
     def summary(self, program, tables, records):
@@ -37,36 +43,16 @@ class TopicReport(Report):
         """Return the forms of export: the arrays that pyLDAvis draws, and how often each topic has
         each word.
         """
-        return {"pyldavis": pyldavis, "topics": topics}
-
-
-def top_words(counts):
-    """Return the most frequent words of each topic, (TOP, K), or fewer if there are fewer words; of
-    equal ones the first. `counts` (V, K).
-    """
-    return np.stack([_most(counts[:, k]) for k in range(counts.shape[1])], axis=1)
-
-
-def _most(counts):
-    """Return the places of the TOP largest counts, largest first; only these are sorted."""
-    least = np.sort(np.partition(counts, -TOP)[-TOP:])[0] if len(counts) > TOP else 0
-    (at,) = np.nonzero(counts >= least)
-    return at[np.argsort(-counts[at], kind="stable")][:TOP]
-
-
-def by_words(counts, words):
-    """Return the topics of `counts` (V, K), largest first: their most frequent `words` (V,), their
-    tokens and their numbers.
-    """
-    tokens, top = counts.sum(axis=0), top_words(counts)
-    order = np.argsort(-tokens, kind="stable")
-    most = [" ".join(str(words[w]) for w in top[:, k] if counts[w, k]) for k in order]
-    return {"words": most, "tokens": tokens[order], "topic": order}
+        return {"pyldavis": pyldavis, TOPICS: topics}
 
 
 def topics(program, model: Model) -> dict[str, np.ndarray]:
-    """Return `word` (V,) and `n` (V, K), how often the topics have them in training."""
-    return {"word": model.ids["word"], "n": model.fields["word"]["n"]}
+    """Return `word` (V,) and `n` (V, K), how often the topics have them in training; and, where
+    topics have labels, these: `label` (K,).
+    """
+    labels = labels_of(program)
+    found = {"word": model.ids["word"], "n": drawn_counts(program, model.fields["word"]["n"])}
+    return found if labels is None else {**found, "label": labels}
 
 
 def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
@@ -89,7 +75,7 @@ def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
         "doc_topic_dists": shares(lengths, fields["tau"]["alpha"][0]),
         "doc_lengths": lengths.sum(1).astype(np.int64),
         "vocab": np.array([str(word) for word in model.ids["word"]]),
-        "term_frequency": counts.sum(1),
+        "term_frequency": drawn_counts(program, counts).sum(1),
     }
 
 

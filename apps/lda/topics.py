@@ -14,6 +14,7 @@ from tux.apps.lda.likelihood import (
 )
 from tux.apps.lda.priors import prior_stages
 from tux.apps.lda.report import TopicReport
+from tux.apps.lda.seeds import seeded_occurrences, seeded_topics, seeded_words, with_seeds
 from tux.base.errors import DataError, UsageError
 from tux.program.fields import Field, mirror, shared
 from tux.program.input import Bags
@@ -34,8 +35,9 @@ class Corpus(Bags):
     """Documents as bags of words."""
 
     def specialise(self, program, facts):
-        """Return the program itself. UsageError where priors are to be asymmetric and stay as they
-        are; DataError where a word is less than 0 times in a document, or no word is in any.
+        """Return the program with the numbers of its seed words. UsageError where priors are to be
+        asymmetric and stay as they are; DataError where a word is less than 0 times in a document,
+        or no word is in any.
         """
         if counts := facts.number("count"):
             if counts.least < 0:
@@ -54,7 +56,7 @@ class Corpus(Bags):
                 "an alpha for each topic is asked for, but no estimate of it",
                 do="add --optimise 10",
             )
-        return program
+        return with_seeds(program, facts.ids[facts.ends[1]], counts.total if counts else 0)
 
 
 class Topics(Program):
@@ -73,6 +75,16 @@ class Topics(Program):
         "at least 8",
         low=0,
     )
+    seeds: str = param(
+        "", "file of seed words: a topic a line, perhaps with a label and a colon", metavar="FILE"
+    )
+    seed_weight: int = param(
+        0,
+        "what a seed word has above beta in its topic; 0: a fiftieth of the occurrences "
+        "of a topic of mean size",
+        low=0,
+        high=1_000_000,
+    )
     precision = "f4"
     epochs = 100
     input = Corpus()
@@ -80,8 +92,10 @@ class Topics(Program):
     document = Vertex(
         whole=True, topics=list_field("u2"), times=list_field("f4"), size=mirror("i4")
     )
-    word = Vertex(n=shared("topics", "i4"), seen=shared("i4"))
-    tau = Context(n=shared("topics", "i4"), **CONTEXT)
+    word = Vertex(
+        n=shared("topics", "i4", init=seeded_words), seen=shared("i4", init=seeded_occurrences)
+    )
+    tau = Context(n=shared("topics", "i4", init=seeded_topics), **CONTEXT)
 
     optimised = prior_stages
 

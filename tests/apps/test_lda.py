@@ -11,6 +11,7 @@ from support.programs.programs import both
 
 from tux.apps.lda import conditional, lda, likelihood, report, topic_lists
 from tux.apps.lda.lda import LDA
+from tux.predict.topics import by_words
 from tux.program.report import Model
 
 # The functions, one by one.
@@ -151,13 +152,14 @@ def test_begin_and_sample_in_plain_python():
 
 def test_likelihood_in_plain_python():
     p, empty = parameters(topics=3), {name: np.zeros(3) for name in ("alpha", "lean", "upto")}
-    tau = Row(words=0, likelihood=0.0, tokens=0.0, n=np.array([3, 0, 2]), **empty)
+    tau = Row(words=0, likelihood=0.0, tokens=0.0, n=np.zeros(3, int), **empty)
     words = [Row(seen=0) for _ in range(3)]
     for word, edges in zip(words, ([1, 2], [], [3]), strict=True):
         likelihood.tally(word, edges)
         likelihood.occurs(word, tau)
     likelihood.set_priors(tau, p)
-    assert (tau.V, tau.smooth) == (2, 0.5)
+    assert (tau.V, tau.smooth, tau.seeded) == (2, 0.5, 0)
+    tau.n = np.array([3, 0, 2])
     by_document, by_word = np.array([[2, 0, 2], [1, 0, 0]]), np.array([[3, 0, 1], [0, 0, 1]])
     likelihood.likely_topics(listing([2, 0], [2, 2]), tau)
     likelihood.likely_topics(listing([0], [1]), tau)
@@ -175,7 +177,7 @@ def test_likelihood_in_plain_python():
 
 def test_topics_told_by_their_words():
     counts = np.array([[3, 0, 9], [0, 0, 2], [4, 0, 0]])
-    told = report.by_words(counts, np.array(["ash", "bay", "elm"]))
+    told = by_words(np.array(["ash", "bay", "elm"]), counts, 10)
     assert (
         told["words"] == ["ash bay", "elm ash", ""]
         and told["tokens"].tolist() == [11, 7, 0]

@@ -1,9 +1,8 @@
-"""Results of LDA for its users: topics of new documents, held-out perplexity, coherence, and lists
-of topics, against their rules.
+"""Results of LDA for its users: topics of new documents, held-out perplexity, and lists of topics,
+against their rules.
 """
 
 import math
-from itertools import combinations
 from types import SimpleNamespace as Row
 
 import numpy as np
@@ -11,9 +10,10 @@ import pytest
 from support.machines.lda_team import ENDS, bags, draw_documents, lists, read_kos
 from support.machines.team import Team
 from support.oracles import lda_oracle as oracle
+from support.oracles.slow_coherence import slow_npmi
 from support.programs.programs import both, column, run_steps, start
 
-from tux.apps.lda import coherence, fold_in, report
+from tux.apps.lda import fold_in
 from tux.apps.lda.lda import LDA
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
@@ -71,23 +71,6 @@ def slow_perplexity(test, by_word, alpha, beta):
                     n + 1,
                 )
     return math.exp(-total / n)
-
-
-def slow_npmi(words, documents):
-    """Return the mean of log(p(i,j) / p(i) p(j)) / -log p(i,j) over pairs of words; p by
-    `documents`, sets of words.
-    """
-    some = [d for d in documents if d]
-    p = lambda *asked: sum(all(w in d for w in asked) for d in some) / len(some)  # noqa: E731
-    found = []
-    for i, j in combinations(words, 2):
-        if p(i, j) == 0:
-            found.append(-1.0)
-        elif p(i, j) == 1:
-            found.append(1.0)
-        else:
-            found.append(math.log(p(i, j) / (p(i) * p(j))) / -math.log(p(i, j)))
-    return sum(found) / len(found)
 
 
 # Topics of new documents.
@@ -221,63 +204,6 @@ def test_what_is_learned_foretells_new_documents():
     assert truth < records[-1]["test_perplexity"] < 1.1 * truth
 
 
-# Coherence.
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_coherence_by_its_formula(seed):
-    rng = np.random.default_rng(seed)
-    edges = draw_documents(seed, documents=30, words=25, mean=9)
-    n, v = len(edges.ids["document"]), len(edges.ids["word"])
-    counts = rng.poisson(0.7, (v, 6)) * rng.integers(0, 9, (v, 6))
-    counts[:, 5] = 0
-    counts[3, 5] = 4  # one word
-    top = report.top_words(counts)
-    used = np.take_along_axis(counts, top, axis=0) > 0
-    pieces = [(edges.src[lo : lo + 7], edges.dst[lo : lo + 7]) for lo in range(0, len(edges), 7)]
-    found = coherence.npmi(top, used, v, n, [*pieces, *pieces[2:4]])
-    documents = [set(words) for words in by_document(edges).values()]
-    for k in range(5):
-        words = sorted(range(v), key=lambda w, k=k: -counts[w, k])[: report.TOP]
-        assert top[:, k].tolist() == words
-        assert found[k] == pytest.approx(
-            slow_npmi([w for w in words if counts[w, k]], documents), rel=1e-12
-        )
-    assert np.isnan(found[5])
-
-
-def test_coherence_at_its_ends():
-    top, used = np.array([[0, 0, 2], [1, 2, 3]]), np.ones((2, 3), np.bool_)
-    # d0: 0 1 d1: 0 1 d2: 2 d3: nothing d4: 2 3 word 0 and 1 always together, 0 and 2 never
-    edges = [(np.array([0, 0, 1, 1, 2, 4, 4]), np.array([0, 1, 0, 1, 2, 2, 3]))]
-    found = coherence.npmi(top, used, 4, 5, edges)
-    assert found[:2].tolist() == [1, -1] and found[2] == pytest.approx(
-        math.log(0.25 / (0.5 * 0.25)) / -math.log(0.25)
-    )
-    assert coherence.npmi(
-        top[:, :1], used[:, :1], 4, 5, [(np.array([0, 0]), np.array([0, 1]))]
-    ).tolist() == [1]
-    assert np.isnan(coherence.npmi(top, used, 4, 5, [])).all()
-
-
-def test_most_frequent_words():
-    counts = np.array([[1, 5], [3, 5], [3, 0], *[[0, 5]] * 9, [9, 6]])
-    top = report.top_words(counts)
-    assert top[:4, 0].tolist() == [12, 1, 2, 0] and top[:, 1].tolist() == [
-        12,
-        0,
-        1,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-        9,
-    ]
-    assert report.top_words(counts[:3]).tolist() == [[1, 0], [2, 1], [0, 2]]
-
-
 # All of it, by the command line.
 
 
@@ -304,7 +230,7 @@ def test_what_comes_back(tmp_path, monkeypatch, capsys, workers):
         for line in (tmp_path / "out" / "model" / "topics.tsv").read_text().splitlines()
     ]
     assert lines[0] == ["words", "tokens", "topic", "npmi"] and len(lines) == 3
-    documents = [set(text.split()) for text in texts[:24]]
+    documents = [*(set(text.split()) for text in texts[:24]), set()]
     expected = [slow_npmi(line[0].split(), documents) for line in lines[1:]]
     assert [float(line[3]) for line in lines[1:]] == pytest.approx(expected, abs=1e-4)
     assert results["npmi"] == pytest.approx(np.mean(expected), abs=1e-4)

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from tux.base.random import Initialiser, constant, key, mix, normal, permutation, uniform, uniforms
+from tux.base.random import (
+    Initialiser,
+    constant,
+    key,
+    listed_values,
+    mix,
+    normal,
+    permutation,
+    uniform,
+    uniforms,
+)
 
 
 def test_keys_differ_by_seed_and_purpose_and_repeat():
@@ -48,13 +58,23 @@ def test_permutations_differ_by_key():
     assert not np.array_equal(permutation(key(4), 100), permutation(key(5), 100))
 
 
-@pytest.mark.parametrize("law", [uniform(-1, 3), normal(2, 0.5), constant(7)])
+LISTED = listed_values({(69_999, 5): 2.0, (7, 0): 1.0, (7, 4): 3.0, (80_000, 1): 9.0})
+
+
+@pytest.mark.parametrize("law", [uniform(-1, 3), normal(2, 0.5), constant(7), LISTED])
 def test_initial_values_do_not_depend_on_the_other_rows(law):
     ids = np.arange(70_000)  # several pieces
     whole, some = np.empty((70_000, 2, 3), np.float32), np.empty((3, 2, 3), np.float32)
     law.fill(whole, key(0), ids)
     law.fill(some, key(0), ids[[69_999, 0, 33_333]])
     assert np.array_equal(some, whole[[69_999, 0, 33_333]])
+
+
+def test_listed_entries():
+    out = np.full((3, 2, 3), 5, np.int32)
+    LISTED.fill(out, key(0), np.array([69_999, 8, 7]))
+    assert out.reshape(3, 6).tolist() == [[0, 0, 0, 0, 0, 2], [0] * 6, [1, 0, 0, 0, 3, 0]]
+    assert listed_values({}) == constant(0)
 
 
 def test_laws_have_their_moments():

@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from support.messages import message
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
-from tux.io.bags.bags import read_bags
+from tux.io.bags.bags import plan_bags, read_bags
+from tux.io.bags.documents import read_sequences
+from tux.io.bags.entries import BagOptions
 from tux.io.formats.detect import detect_format
 from tux.io.source import text as io_text
 
@@ -198,8 +201,14 @@ def test_text_is_cut_as_by_a_regular_expression(file, lines, stopped):
         ).items()
     ]
     path = file("\n".join(lines).removeprefix("\ufeff"))
-    read = read_bags(path, form="text", stop=file("The straße\n", "stop.txt") if stopped else None)
+    words = file("The straße\n", "stop.txt") if stopped else None
+    read = read_bags(path, form="text", stop=words)
     assert entries(read) == expected and rows(read) == list(range(1, len(lines) + 1))
+    asked = plan_bags(path, ("document", "word"), {}, BagOptions(form="text")).asked
+    kept = read_sequences(asked, words)
+    cut = [kept.names[kept.words[lo:hi]].tolist() for lo, hi in pairwise(kept.bounds)]
+    again = [re.findall(r"\w\w+", line.lower()) for line in lines]
+    assert cut == [[w for w in line if not w.isdigit() and w not in stop] for line in again]
 
 
 def test_many_words_and_blocks(file, monkeypatch):

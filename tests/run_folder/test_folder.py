@@ -20,7 +20,8 @@ from tux.engine.model import WorkerModel
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.options.options import RunOptions
-from tux.predict.predict import predict, writer
+from tux.predict.column_files import writer
+from tux.predict.predict import predict
 from tux.run_folder.folder import RunFolder, drop_nonfinite, fill, read_metrics, read_run
 from tux.run_folder.model_files import read_ids
 from tux.runs.session import run

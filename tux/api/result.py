@@ -10,29 +10,30 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tux.api import predicting, topping
 from tux.api.curve import draw_curve
+from tux.api.options import options_of
 from tux.api.table import History, NamedItems, Table, Vertices
-from tux.api.topics import topics_of
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean, plural
 from tux.engine.records import metrics
 from tux.inputs.sizes import describe_edges
+from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.predict.export import formats_of
+from tux.predict.judge_topics import WORDS, judge_topics
+from tux.predict.topics import TOPICS, check_topics, topics_of
 from tux.program.program import Program
 from tux.program.report import Model
-from tux.program.returns import check_exports
 from tux.run_folder.folder import RESULTS
 from tux.run_folder.folder import RunRecord as Record
 from tux.run_folder.model_columns import pieces_of
 from tux.run_folder.model_files import OF_EDGES
 from tux.run_folder.saving import save
 from tux.runs.profiling import RunProfile
-
-TOPICS = "topics"
-"""The format of `exports` that has the words of each topic."""
 
 
 class Run:
@@ -194,15 +195,34 @@ class Run:
     def topics(self, n: int = 10) -> Table:
         """Return the topics of a model of documents, the largest first: a table with `topic` (its
         number), `tokens` (of training), and the `n` most frequent `words` of each, (topics, n),
-        with their `shares`. UsageError for a program without topics.
+        with their `shares`; and `label` if the seeds of topics have labels. UsageError for a
+        program without topics.
         """
-        if TOPICS not in check_exports(self.program):
-            raise UsageError(
-                f"{type(self.program).__name__} has no topics",
-                do="topics are of models of documents, such as those of tux.LDA",
-            )
+        check_topics(self.program)
         found = self.export(TOPICS)
-        return topics_of(found["word"], found["n"], topping.whole_number(n))
+        return Table(
+            topics_of(found["word"], found["n"], topping.whole_number(n), found.get("label"))
+        )
+
+    @in_python()
+    def coherence(
+        self, texts: Any, measure: str = "c_v", top: int = WORDS, **reading: Any
+    ) -> np.ndarray:
+        """Measure how well the `top` most frequent words of each topic go together in texts: (K,)
+        float64 in the order of the topics' numbers. Its mean is what gensim's CoherenceModel tells.
+
+        `measure`: "c_v" (Roeder et al., WSDM 2015), "u_mass" (Mimno et al., EMNLP 2011) or "npmi"
+        (Lau et al., EACL 2014). c_v slides a window of 110 words over documents whose words have an
+        order: texts and lists of words, in memory, or a file of text. To the other measures, and
+        for all other data that `predict` takes, a document is one window. `reading` are the options
+        of reading files (form=, vocab=, stop=, columns=, on_bad_row=). A topic of which the texts
+        have fewer than two words is NaN. Raises UsageError for a program without topics, DataError.
+        """
+        check_topics(self.program)
+        counts, number = self.export(TOPICS)["n"], topping.whole_number(top)
+        how = options_of(Reading, reading)
+        model = self._trained_model()
+        return judge_topics(model, counts, texts, measure, number, how, predicting.warn)
 
     @in_python()
     def export(self, form: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ of workers.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,13 +74,14 @@ def draws(stream: np.uint64, elements: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Initialiser:
-    """The initial values of a field: `law` ("constant", "uniform", "normal") with parameters `a`,
-    `b`.
+    """The initial values of a field: `law` ("constant", "uniform", "normal", "listed") with
+    parameters `a`, `b`, and the `entries` that are listed.
     """
 
     law: str
     a: float
     b: float
+    entries: tuple[tuple[int, int, float], ...] = ()  # (row, column, value), by row
 
     def fill(self, out: np.ndarray, stream: np.uint64, ids: np.ndarray) -> None:
         """Write the initial rows of the vertices `ids` (n,) into `out` (n, ...), a piece at a
@@ -88,11 +90,23 @@ class Initialiser:
         if self.law == "constant":
             out[...] = self.a
             return
+        if self.law == "listed":
+            self._list(out, ids)
+            return
         width = int(np.prod(out.shape[1:], dtype=np.int64))
         rows = max(1, _CHUNK // max(width, 1))
         for lo in range(0, len(out), rows):
             part = self._draw(stream, ids[lo : lo + rows], width)
             out[lo : lo + rows] = part.reshape(-1, *out.shape[1:])
+
+    def _list(self, out: np.ndarray, ids: np.ndarray) -> None:
+        """Write the listed entries, and 0 for all others."""
+        out[...] = 0
+        rows, columns, values = (np.array(column) for column in zip(*self.entries, strict=True))
+        flat = out.reshape(len(out), -1)
+        for at in np.flatnonzero(np.isin(ids, rows)).tolist():
+            here = slice(*np.searchsorted(rows, [ids[at], ids[at] + 1]))
+            flat[at, columns[here]] = values[here]
 
     def _draw(self, stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
         if self.law == "uniform":
@@ -122,3 +136,14 @@ def normal(mean: float = 0.0, std: float = 1.0) -> Initialiser:
     standard deviation.
     """
     return Initialiser("normal", mean, std)
+
+
+def listed_values(entries: Mapping[tuple[int, int], float]) -> Initialiser:
+    """Initialise the entries of some vertices, by the vertex's number and the place in its row, and
+    all others as 0.
+    """
+    if not entries:
+        return constant(0)
+    return Initialiser(
+        "listed", 0.0, 0.0, tuple((row, at, entries[row, at]) for row, at in sorted(entries))
+    )

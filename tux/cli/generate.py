@@ -170,7 +170,7 @@ def _generate_graph(argv: list[str]) -> int:
         "[flags] --out FILE",
     )
     args = _parse_sizes(flags, argv, vertices=2_000, edges=20_000)
-    from tux.predict.predict import writer
+    from tux.predict.column_files import writer
     from tux.synthetic.graph import graph
 
     write = writer(args.out)
@@ -196,7 +196,7 @@ def _generate_clusters(argv: list[str]) -> int:
         default=1.0,
     )
     args = _parse_sizes(flags, argv, points=5_000, features=8, clusters=10)
-    from tux.predict.predict import writer
+    from tux.predict.column_files import writer
     from tux.synthetic.clusters import clusters
 
     write = writer(args.out)

@@ -1,5 +1,5 @@
 """The body of ``tux predict``: for pairs of ids, or the rows of a file, whichever the model's
-program predicts; the best items for each user; or an id's nearest.
+program predicts; the best items for each user; an id's nearest; or how coherent topics are.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from tux.cli.flags import INPUT, OUTPUT, Flags, number, vertex_tables
 from tux.cli.run_flags import add_option, chosen_options
 from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
+from tux.predict.column_files import pieces_writer, writer
 from tux.predict.neighbours import COUNT, nearest_of
-from tux.predict.predict import pieces_writer, predict, writer
+from tux.predict.predict import predict
 from tux.predict.recommend import Columns, top
 from tux.predict.rows import fold_in, predict_rows
 
@@ -31,13 +32,13 @@ ASKED = {
 """What may be asked for, one of them; --fold-in DATA and --top N also together."""
 
 OF_ONE = {
-    "--count": ("count", "--nearest ID"),
     "--field": ("field", "--nearest ID"),
     "--for": ("users", "--top N"),
     "--only": ("only", "--top N"),
     "--exclude": ("exclude", "--top N"),
     "--of": ("of", "--fold-in DATA"),
     "--keep-known": ("keep_known", "--fold-in DATA"),
+    "--coherence": ("coherence", "DATA"),
 }
 """Flags that belong to one of them alone."""
 
@@ -50,6 +51,8 @@ def command(argv: list[str]) -> int:
     _check(args)
     if args.top is not None:
         return _top(args)
+    if args.coherence is not None:
+        return _coherence(args)
     vertices = vertex_tables(args.vertices, ())
     write = writer(args.out) if args.out else print_columns
     if args.nearest is not None:
@@ -87,6 +90,8 @@ def _check(args: Namespace) -> None:
     for flag, (name, of) in OF_ONE.items():
         if getattr(args, name) not in (None, False) and of not in asked:
             raise UsageError(f"{flag} without {of}", do=f"it belongs to {of}; leave it out")
+    if args.count is not None and args.nearest is None and args.coherence is None:
+        raise UsageError("--count without --nearest ID or --coherence MEASURE", do="leave it out")
     if args.top is None or args.fold_in is not None:
         return
     given = {"--vertices": args.vertices, "--form": args.form, "--vocab": args.vocab}
@@ -141,10 +146,30 @@ def _top(args: Namespace) -> int:
     return 0
 
 
+def _coherence(args: Namespace) -> int:
+    """Write or show the topics with their coherence, and tell its mean."""
+    from tux.predict.judge_topics import WORDS, judged_topics
+
+    write = writer(args.out) if args.out else None
+    reading = Reading(**chosen_options(args, Reading, ()))
+    count, measure = WORDS if args.count is None else args.count, args.coherence
+    columns = judged_topics(args.dir, args.data, measure, count, reading, warn=show.warn)
+    if write:
+        write({name: np.asarray(column) for name, column in columns.items()})
+        show.say(f"{args.out}: {plural(len(columns['topic']), 'topic')}")
+    else:
+        shown = columns | {measure: [f"{x:.4f}" for x in columns[measure]]}
+        rows = zip(*shown.values(), strict=True)
+        show.grid(list(shown), [[*map(str, row)] for row in rows])
+    show.say(f"{measure} {np.nanmean(columns[measure]):.4f}")
+    return 0
+
+
 def _flags() -> Flags:
     about = (
         "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
-        "has\nwritten; or list the best items for each user, or the nearest of an id."
+        "has\nwritten; or list the best items for each user, or the nearest of an id; or measure "
+        "topics."
     )
     flags = Flags(
         "tux predict",
@@ -215,7 +240,17 @@ def _nearest(flags: Flags) -> None:
         "list the vertices whose vectors are nearest to this one's, by cosine",
         metavar="ID",
     )
-    flags.add("--count", "how many of them [default 10]", metavar="N", type=int)
+    flags.add(
+        "--coherence",
+        "show how well the words of each topic go together in DATA: c_v, u_mass or npmi",
+        metavar="MEASURE",
+    )
+    flags.add(
+        "--count",
+        "how many of them, or how many words of a topic [default 10]",
+        metavar="N",
+        type=int,
+    )
     flags.add(
         "--field",
         "the vectors [default: the first field of several numbers of its type]",

@@ -350,16 +350,10 @@ def read_bags(
     """Read documents of a matrix, with its words beside it, or of a list. See
     `tux.io.bags.memory.read_memory_bags`.
     """
-    if reading.columns is not None:
-        raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
-    if reading.form not in (None, "text"):
-        raise UsageError("form= is of files, and these data are in memory", do="leave it out")
-    if len(data.parts) > 2:
-        raise DataError(f"{len(data.parts)} parts of documents", do="Give a matrix and its words.")
+    what = check_document_reading(data, documents, reading)
     ends = program.edge.ends
     known = {} if train is None else {ends[1]: train.ids[ends[1]]}
     numbered = "" if train is None else train.numbered
-    what = "the list of documents" if isinstance(documents, list) else data.what
     return read_memory_bags(
         documents,
         what,
@@ -371,6 +365,19 @@ def read_bags(
         on_bad_row=reading.on_bad_row,
         **{"against": known or None, "numbered": numbered, **how},
     )
+
+
+def check_document_reading(data: MemoryData, documents: Any, reading: Reading) -> str:
+    """Check that options of reading go with documents in memory. Returns the name of these in
+    messages. Raises UsageError, and DataError for more than a matrix and its words.
+    """
+    if reading.columns is not None:
+        raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
+    if reading.form not in (None, "text"):
+        raise UsageError("form= is of files, and these data are in memory", do="leave it out")
+    if len(data.parts) > 2:
+        raise DataError(f"{len(data.parts)} parts of documents", do="Give a matrix and its words.")
+    return "the list of documents" if isinstance(documents, list) else data.what
 
 
 # ---- points

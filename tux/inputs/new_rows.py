@@ -64,7 +64,7 @@ def read_rows(
     how many entries were left out, as the model does not know their columns, and how many there
     were in all.
 
-    `options` are those of the training run: see `_training_options`. Raises the errors of reading.
+    `options` are those of the training run: see `training_options`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
         return _rows_of_edges(data, program, types)
@@ -73,7 +73,7 @@ def read_rows(
             return _rows_in_memory(data, program, types, options, reading)
     data = input_files(data)
     format = detect_format(data)
-    reading = _training_options(options, data, format, reading, program)
+    reading = training_options(options, data, format, reading, program)
     read = _read_samples if isinstance(program.input, Samples) else _read_edges
     return read(data, format, program, types, reading)
 
@@ -136,7 +136,7 @@ def _has_numbered_rows(format: Format) -> bool:
     return format in EDGE_FORMATS and EDGE_FORMATS[format].shape is not None
 
 
-def _training_options(
+def training_options(
     options: Mapping[str, Any], data: Any, format: Format, reading: Reading, program: Program
 ) -> Reading:
     """Return the options of reading a file: the given ones, else those with which the files of

@@ -46,18 +46,29 @@ def are_files(data: Any) -> bool:
 
 def whole_parameters(program: Program, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of a program's parameters in a form that means the same in any folder: the path
-    of a file of groups is absolute.
+    of a file is absolute.
     """
-    name = program.input.groups if isinstance(program.input, Samples) else ""
-    path = parameters.get(name, "")
-    return {**parameters, name: absolute_source(path)} if path else dict(parameters)
+    return {
+        name: absolute_source(value) if name in _file_parameters(program, parameters) else value
+        for name, value in parameters.items()
+    }
+
+
+def _file_parameters(program: Program, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the parameters that name a file."""
+    groups = program.input.groups if isinstance(program.input, Samples) else ""
+    return [
+        name
+        for name, value in parameters.items()
+        if value and (name == groups or program.params[name].is_file(value))
+    ]
 
 
 def files_beside(program: Program, options: Mapping[str, Any]) -> list[str]:
     """Return the files that are read beside the data, as `run.json` names them: those of labels, of
-    vertices and of groups.
+    vertices, and those that parameters name.
     """
-    name = program.input.groups if isinstance(program.input, Samples) else ""
-    groups = whole_parameters(program, program.parameters).get(name)
-    files = [options.get("labels"), *options.get("vertices", {}).values(), groups]
+    named = whole_parameters(program, program.parameters)
+    own = [named[name] for name in _file_parameters(program, program.parameters)]
+    files = [options.get("labels"), *options.get("vertices", {}).values(), *own]
     return [file for file in files if file]

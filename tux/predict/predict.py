@@ -5,7 +5,7 @@ writers of predictions.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.given import to_given_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import is_changed
-from tux.base.disk import check_folder
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural
@@ -217,56 +215,3 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
         )
     run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source.program(**run.parameters)
-
-
-Write = Callable[[dict[str, np.ndarray]], None]
-
-
-def writer(path: str | os.PathLike[str]) -> Write:
-    """Return a function that writes columns to a new file: Parquet (.parquet), or text with commas
-    (.csv) or tabs (.tsv), packed if .gz or .zst follows.
-
-    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
-    """
-    separator = _separator(path)
-    if not separator:
-        return lambda columns: write_parquet(path, columns)
-    return lambda columns: write_text(path, columns, separator)
-
-
-def pieces_writer(
-    path: str | os.PathLike[str],
-) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
-    """Return a function that writes pieces of columns, one after the other, to a new file, and
-    returns the number of rows; see `writer`.
-    """
-    separator = _separator(path)
-
-    def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
-        rows = 0
-        with text_writer(path, separator) if separator else parquet_writer(path) as add:
-            for columns in pieces:
-                add(columns)
-                rows += len(next(iter(columns.values())))
-        return rows
-
-    return write
-
-
-def _separator(path: str | os.PathLike[str]) -> str:
-    """Return the separator of columns in a new file by its name, "" for Parquet. Raises as
-    `writer`.
-    """
-    name = Path(path)
-    if name.exists():
-        raise UsageError(f"{path} exists", do="name a new file")
-    check_folder(path)
-    if name.suffix == ".parquet":
-        return ""
-    ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
-    if ending not in (".csv", ".tsv"):
-        raise UsageError(
-            f"{path} does not say which kind of file to write",
-            do="end its name in .parquet, .csv or .tsv",
-        )
-    return "," if ending == ".csv" else "\t"

@@ -167,19 +167,15 @@ def _score_rows(
 ) -> Columns:
     """Return the ids of new vertices of an end, and their scores by the last of `stages`."""
     program = model.program
-    reading, data = reading or Reading(), wrap_data(program, data)
-    if named := next((each for each in OF_TRAINING if getattr(reading, each) is not None), ""):
-        raise UsageError(
-            f"{named} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
-            do="leave it out: new rows get those of training",
-        )
+    reading = reading or Reading()
+    data = given_rows(program, data, reading)
     if isinstance(program.input, Points):
         kind = program.edge.ends[0]
         rows = _read_new_points(model, data, reading, warn)
         ids = {kind: Ids(rows.ids[kind].values[:0])}
     else:
-        kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
-        rows, ids = _read_new_edges(model, kind, data, reading, warn)
+        rows, ids = _read_new_edges(model, role, data, reading, warn)
+        kind = next(iter(ids))
     scores = score_with_model(model, ids, rows, stages)
     of_rows = decode_ids(rows, kind, np.arange(len(rows.ids[kind])))
     last: Any = stages[-1]
@@ -204,12 +200,41 @@ def _read_new_points(model: TrainedModel, data: Any, reading: Reading, warn: War
 
 
 def _read_new_edges(
-    model: TrainedModel, kind: str, data: Any, reading: Reading, warn: Warn
+    model: TrainedModel, role: str, data: Any, reading: Reading, warn: Warn
 ) -> tuple[EdgeData, dict[str, Ids]]:
-    """Read the edges between new vertices of a type, in the order of the data, and known ones.
-    Return also the ids of the model, of which none are of that type.
+    """Read the edges between new vertices of an end, in the order of the data, and known ones, with
+    the data of both. Return also the ids of the model by type, first those of that end: none.
     """
-    run, program = model.run, model.program
+    rows, (kind, other, known, _) = rows_of(model, role, data, reading, warn)
+    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
+    known_data = data_to_predict(
+        rows, ids, model.run, model.program, reading.vertices, warn, reading.on_bad_row
+    )
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    return replace(rows, vertex_fields=fields), ids
+
+
+def given_rows(program: Program, data: Any, reading: Reading) -> Any:
+    """Wrap new rows as `tux.inputs.wrapping.wrap_data` does. UsageError for an option of reading
+    that is of training.
+    """
+    given = [name for name in OF_TRAINING if getattr(reading, name) is not None]
+    if given:
+        raise UsageError(
+            f"{given[0]} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
+            do="leave it out: new rows get those of training",
+        )
+    return wrap_data(program, data)
+
+
+def rows_of(
+    model: TrainedModel, role: str, data: Any, reading: Reading, warn: Warn
+) -> tuple[EdgeData, RowTypes]:
+    """Read new rows, vertices of the end `role`, as edges to vertices that the model knows. Returns
+    also the types of both; `warn` tells what is odd.
+    """
+    program = model.program
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
             f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
@@ -217,16 +242,16 @@ def _read_new_edges(
             "there are no new ones"
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
-    known = model.ids[other]
-    types = RowTypes(kind, other, known, run.data.numbered)
-    rows, left_out, total = read_rows(data, program, types, run.options, reading)
+    types = RowTypes(kind, other, model.ids[other], model.run.data.numbered)
+    rows, left_out, total = read_rows(data, program, types, model.run.options, reading)
     _warn_of_rows(model, data, rows, other, left_out, total, warn)
-    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
-    known_data = data_to_predict(
-        rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
-    )
-    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
-    return replace(rows, vertex_fields=fields), ids
+    return rows, types
+
+
+def warn_of_bad_rows(data: Any, skipped: int, first: str, warn: Warn) -> None:
+    """Warn of bad rows of the data that were left out, if there were some."""
+    if skipped:
+        warn(f"{plural(skipped, 'bad row')} of {data_name(data)} skipped; the first is {first}")
 
 
 def _warn_of_rows(
@@ -251,11 +276,7 @@ def _warn_of_rows(
         )
     for note in rows.notes:
         warn(f"{data_name(data)}: {note}")
-    if rows.skipped:
-        warn(
-            f"{plural(rows.skipped, 'bad row')} of {data_name(data)} skipped; the first is "
-            f"{rows.first_skipped}"
-        )
+    warn_of_bad_rows(data, rows.skipped, rows.first_skipped, warn)
     if left_out:
         are = "is" if left_out == 1 else "are"
         if model.program.edge.repeats:

@@ -19,6 +19,15 @@ OF_RUN = {
 """Numbers of a run that UDFs read as they read parameters, with what each is."""
 
 
+FILE = "FILE"
+"""The `metavar` of a parameter that names a file."""
+
+INLINE = "inline:"
+"""The beginning of the value of a parameter for a file, where the content of the file has taken the
+place of its name.
+"""
+
+
 @dataclass(frozen=True)
 class Param:
     """A parameter: its default, help text and range (both ends included). Its type is the class
@@ -37,6 +46,10 @@ class Param:
     former: str = ""  # what an earlier version called it
     # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
     meanings: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_file(self, value: Any) -> bool:
+        """Return whether a value names a file."""
+        return self.metavar == FILE and value != "" and not str(value).startswith(INLINE)
 
     def check(self, name: str, given: Any) -> Any:
         """Return `given` as this parameter's type; raise UsageError when it is of another type or

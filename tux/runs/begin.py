@@ -36,6 +36,7 @@ from tux.partition.method_of_type import MethodOfType, is_open
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
 from tux.program.base_program import first_edge
+from tux.program.params import INLINE
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
@@ -85,7 +86,7 @@ def load_for(
     if special.predict() is not None:
         score_of(special).check_returns()
     for name, value in special.parameters.items():
-        if value != program.parameters.get(name, value):
+        if value != program.parameters.get(name, value) and not str(value).startswith(INLINE):
             watch.say(f"{name} {value}, which suits these data")
     return inputs, special
 

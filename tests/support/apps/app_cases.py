@@ -142,6 +142,7 @@ def _fit_deepwalk(data):
 
 
 _TOPICS = {"topics": 3}
+_SEEDED = _TOPICS | {"seeds": 'inline:[["a",[0,2]],["",[]],["b",[2,5]]]', "seed_weight": 4}
 _OPTIMISED = _TOPICS | {"optimise": 2}
 _WALKING = {"num_walks": 3, "walk_length": 5}
 _VECTORS = _WALKING | {"dimensions": 4, "window": 2}
@@ -191,6 +192,12 @@ CASES = [
         shares=False,
     ),
     AppCase("walks", make_links(), _WALKING, epochs=2, workers=0, shares=False),
+    *(
+        AppCase(
+            name, make_documents(), _SEEDED, by.judge_topics, by.topics_of, kind="seeds", **_DRAWN
+        )
+        for name in ("lda", "warplda")
+    ),
 ]
 
 EXAMPLES = [

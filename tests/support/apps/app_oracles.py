@@ -60,8 +60,9 @@ def judge_feedback(run, columns):
 
 
 def judge_topics(run, columns):
-    """Return the likelihood of a topic model from its counts."""
-    document, by_word = run.vertices["document"], run.vertices["word"]["n"]
+    """Return the likelihood of a topic model from its counts, those of seeds apart."""
+    document, by_word = run.vertices["document"], run.export("topics")["n"]
+    before = run.vertices["word"]["n"] - by_word
     by_document = np.zeros((len(document), by_word.shape[1]), int)
     for row in range(len(document)):
         by_document[row, document["topics"][row]] = document["times"][row]
@@ -69,7 +70,7 @@ def judge_topics(run, columns):
     assert by_word.sum() == by_document.sum() == tokens
     assert np.array_equal(by_word.sum(axis=0), by_document.sum(axis=0))
     alpha, beta = run.context["alpha"][0, 0], run.context["beta"][0]
-    likelihood = log_likelihood(by_document, by_word, float(alpha), float(beta))
+    likelihood = log_likelihood(by_document, by_word, float(alpha), float(beta), before)
     return {"loglik_per_token": likelihood / tokens}
 
 

@@ -19,20 +19,21 @@ def count_topics(rows, topics, n, k):
     return out
 
 
-def log_likelihood(by_document, by_word, alpha, beta):
+def log_likelihood(by_document, by_word, alpha, beta, before=0):
     """Return log p(w, z) from counts (D, K) and (V, K), term by term; words that do not occur are
-    no part of the model.
+    no part of the model. The prior of word w in topic k is beta and `before` (V, K).
     """
-    by_word = by_word[by_word.sum(1) > 0]
-    (v, k), total = by_word.shape, 0.0
+    occur = by_word.sum(1) > 0
+    priors = (np.zeros(by_word.shape) + beta + before)[occur]
+    k, total = by_word.shape[1], 0.0
     for row in by_document.tolist():
         total += lgamma(k * alpha) - lgamma(k * alpha + sum(row))
         for n in row:
             total += lgamma(alpha + n) - lgamma(alpha)
-    for column in by_word.T.tolist():
-        total += lgamma(v * beta) - lgamma(v * beta + sum(column))
-        for n in column:
-            total += lgamma(beta + n) - lgamma(beta)
+    for column, prior in zip(by_word[occur].T.tolist(), priors.T.tolist(), strict=True):
+        total += lgamma(sum(prior)) - lgamma(sum(prior) + sum(column))
+        for n, own in zip(column, prior, strict=True):
+            total += lgamma(own + n) - lgamma(own)
     return total
 
 
@@ -47,6 +48,7 @@ class Tiny:
     topics: int
     alpha: float
     beta: float
+    before: np.ndarray | None = None  # (V, K), what priors of words are above beta
 
     def assignments(self):
         """Return all assignments, (K^n, n)."""
@@ -63,10 +65,11 @@ class Tiny:
             (self.documents, self.alpha, None),
             (self.words, self.beta, self.words.max() + 1),
         ):
+            above = self.before if size and self.before is not None else np.zeros((size or 99, 1))
             for i in np.unique(ids):
-                log += gammaln(prior + one[:, ids == i].sum(1)).sum(1)
+                log += gammaln(prior + above[i] + one[:, ids == i].sum(1)).sum(1)
             if size:
-                log -= gammaln(size * prior + one.sum(1)).sum(1)
+                log -= gammaln(size * prior + above.sum(0) + one.sum(1)).sum(1)
         p = np.exp(log - log.max())
         return p / p.sum()
 

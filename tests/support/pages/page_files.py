@@ -120,13 +120,17 @@ def ratings(folder: Path) -> None:
 
 
 def documents(folder: Path) -> None:
-    """Write a corpus, also packed and under the name that docs/lda.md uses."""
+    """Write a corpus, also packed and under the name that docs/lda.md uses, and seed words."""
     sizes = _sizes(documents=40, vocabulary=120, topics=4, tokens=2_000)
     files = [str(folder / name) for name in ("docword.txt", "vocab.txt")]
     generate("corpus", *sizes, "--out", files[0], "--vocab", files[1])
     with gzip.open(folder / "docword.kos.txt.gz", "wb") as packed:
         packed.write(Path(files[0]).read_bytes())
     shutil.copy(files[1], folder / "vocab.kos.txt")
+    words = Path(files[1]).read_text(encoding="utf-8").split()
+    first = Path(files[0]).read_text(encoding="utf-8").splitlines()[3:6]
+    seeds = {words[int(line.split()[1]) - 1] for line in first}
+    (folder / "seeds.txt").write_text(f"one: {' '.join(seeds)}\n", encoding="utf-8")
 
 
 def samples(folder: Path) -> None:

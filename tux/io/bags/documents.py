@@ -105,14 +105,15 @@ def _find(text, begin, end, value, words, size):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _count(text, kind, words, size, stops, done, out, at):  # type: ignore[no-untyped-def]
-    """Count the words of lines of characters. `at` says where to begin, and is changed: place in
-    the text, line, entry, and the first entry of the line.
+def _cut(text, kind, words, size, stops, out, bounds, at):  # type: ignore[no-untyped-def]
+    """Cut lines of characters into words: write their numbers into `out`, in their order, and how
+    many there are up to the end of line i into ``bounds[i + 1]``. `at` says where to begin, and is
+    changed: place in the text, line, word.
 
-    Words below `stops` are passed over; `done` entries came before these lines. Returns the number
-    of words; if `at` is not at the end, there is no room for the next one.
+    Words below `stops` are passed over. Returns the number of words that are known; if `at` is not
+    at the end, there is no room for the next one.
     """
-    i, line, count, first = at
+    i, line, count = at
     while i < len(text):
         while text[i] != 10:
             if kind[text[i]] == 0:
@@ -127,52 +128,78 @@ def _count(text, kind, words, size, stops, done, out, at):  # type: ignore[no-un
                 continue
             word = _find(text, begin, i, value ^ (value >> np.uint64(32)), words, size)
             if word < 0:
-                at[0], at[1], at[2], at[3] = begin, line, count, first
+                at[0], at[1], at[2] = begin, line, count
                 return size
             size = max(size, word + 1)
-            if word < stops:
-                continue
-            last = words.seen[word] - done
-            if last >= first:
-                out.counts[last] += 1
-            else:
-                words.seen[word], out.words[count], out.counts[count] = done + count, word, 1
+            if word >= stops:
+                out[count] = word
                 count += 1
         i += 1
         line += 1
-        out.bounds[line] = first = count
+        bounds[line] = count
     at[0] = i
     return size
 
 
-class _Counter:
-    """A counter of words, which numbers them as they come."""
+@cached_njit
+def _tally(cut, bounds, seen, done, counts, ends):  # type: ignore[no-untyped-def]
+    """Count the words `cut` of lines: each is moved to where it comes first among the distinct ones
+    of its line, and `counts` and `ends`, as `bounds`, are of these. `done` entries came before.
+    Returns how many entries there are.
+    """
+    count = 0
+    for line in range(len(bounds) - 1):
+        first = count
+        for i in range(bounds[line], bounds[line + 1]):
+            word = cut[i]
+            last = seen[word] - done
+            if last >= first:
+                counts[last] += 1
+            else:
+                seen[word], cut[count], counts[count] = done + count, word, 1
+                count += 1
+        ends[line + 1] = count
+    return count
 
-    def __init__(self) -> None:
+
+class _Counter:
+    """A counter of words, which numbers them as they come and passes over those in the file
+    `stop`.
+    """
+
+    def __init__(self, stop: str | os.PathLike[str] | None) -> None:
         self.words = _Words.room(1024, 8192)
         self.size, self.stops, self.done = 0, 0, 0
         self.kind = np.zeros(CHARACTERS, np.uint8)
         self.known = np.zeros(CHARACTERS, np.bool_)
+        for block in text_blocks(stop) if stop is not None else ():
+            self.cut(_text(block, BadRows(str(stop), stop=True), 1)[0])
+        self.stops = self.size
 
-    def count(self, text: str) -> _WordCounts:
-        """Count the words of some lines, and return the entries."""
+    def cut(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Cut some lines into words: their numbers (m,) int32, in their order, and the bounds of
+        lines (lines + 1,).
+        """
         characters = np.frombuffer(text.lower().encode("utf-32-le"), np.uint32)
         self._learn(characters)
         # a word has two characters at least, and something ends it
-        room, lines = len(characters) // 3 + 1, text.count("\n")
-        out = _WordCounts(
-            np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(lines + 1, np.int64)
-        )
-        at = np.zeros(4, np.int64)
+        out = np.empty(len(characters) // 3 + 1, np.int32)
+        bounds, at = np.zeros(text.count("\n") + 1, np.int64), np.zeros(3, np.int64)
         while True:
             self.size = int(
-                _count(characters, self.kind, self.words, self.size, self.stops, self.done, out, at)
+                _cut(characters, self.kind, self.words, self.size, self.stops, out, bounds, at)
             )
             if at[0] == len(characters):
-                break
+                return out[: bounds[-1]], bounds
             self._grow()
-        self.done += int(out.bounds[-1])
-        return _WordCounts(out.words[: out.bounds[-1]], out.counts[: out.bounds[-1]], out.bounds)
+
+    def count(self, text: str) -> _WordCounts:
+        """Count the words of some lines, and return the entries."""
+        words, bounds = self.cut(text)
+        counts, ends = np.empty(len(words), np.int32), np.zeros(len(bounds), np.int64)
+        entries = int(_tally(words, bounds, self.words.seen, self.done, counts, ends))
+        self.done += entries
+        return _WordCounts(words[:entries], counts[:entries], ends)
 
     def _grow(self) -> None:
         """Make room for twice as many words, or twice as many letters."""
@@ -255,16 +282,39 @@ def read_share_documents(
     return _count_lines(asked, stop, _of_file(asked, tell))
 
 
+class WordSequences(NamedTuple):
+    """The words of documents in their order; those of document i are ``words[bounds[i] : bounds[i +
+    1]]``, numbers into `names`.
+    """
+
+    words: np.ndarray  # (m,) int32
+    bounds: np.ndarray  # (documents + 1,) int64
+    names: np.ndarray  # (words,) StringDType
+
+
+def read_sequences(
+    asked: BagSpec,
+    stop: str | os.PathLike[str] | None = None,
+    texts: Sequence[Any] | None = None,
+) -> WordSequences:
+    """Read text as `read_documents` does, and keep the order of its words. Bad lines are left
+    out.
+    """
+    counter, words, lengths = _Counter(stop), [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    for text, good in _of_file(asked) if texts is None else _of_memory(texts, asked):
+        cut, bounds = counter.cut(text)
+        words.append(cut.copy())
+        lengths.append(np.diff(bounds)[good])
+    return WordSequences(np.concatenate(words), np.cumsum(np.concatenate(lengths)), counter.names())
+
+
 def _count_lines(
     asked: BagSpec,
     stop: str | os.PathLike[str] | None,
     blocks: Iterable[tuple[str, np.ndarray]],
 ) -> DocumentsRead:
     """Count the words of lines in blocks, each with a mask of its good lines."""
-    counter = _Counter()
-    for block in text_blocks(stop) if stop is not None else ():
-        counter.count(_text(block, BadRows(str(stop), stop=True), 1)[0])
-    counter.stops, counter.done = counter.size, 0
+    counter = _Counter(stop)
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
     for text, good in blocks:
         counted = counter.count(text)

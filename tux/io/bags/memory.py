@@ -13,12 +13,12 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import BagData, bags_of, read_vocabulary
-from tux.io.bags.documents import read_documents
+from tux.io.bags.documents import WordSequences, read_documents, read_sequences
 from tux.io.bags.entries import BagOptions, BagSpec, Entries, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.memory import number_from_zero
-from tux.io.source.text import BadRows, quote_word
+from tux.io.source.text import BadRows, OnBadRow, quote_word
 from tux.io.vertices.arrays import is_absent
 
 
@@ -53,10 +53,10 @@ def read_memory_bags(
     names = None if how.vocab is None else read_vocabulary(how.vocab)
     asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
     if named:
-        if all(isinstance(each, str) or is_absent(each) for each in documents):
+        if _are_texts(documents):
             entries = read_documents(asked, how.stop, documents)
         else:
-            entries = _lists(documents, asked, how.stop)
+            entries = _count_lists(*_lists(documents, asked, how.stop), asked)
     else:
         _, columns = check_matrix(documents, what)
         names = _names(words, columns, what) if words is not None else names
@@ -94,13 +94,37 @@ def _names(words: Any, columns: int, what: str) -> np.ndarray:
     return np.array(texts, STRING)
 
 
-def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> Entries:
-    """Count the words of documents that are lists of words."""
+def read_memory_sequences(
+    documents: Sequence[Any],
+    what: str,
+    ends: tuple[str, str],
+    stop: Any,
+    on_bad_row: OnBadRow,
+) -> tuple[WordSequences, BadRows]:
+    """Read documents as `read_memory_bags` does those of a list, and keep the order of their words.
+    Bad ones are left out; returns also which they were.
+    """
+    bad = BadRows.of_memory(what, on_bad_row)
+    asked = BagSpec(what, *ends, "", np.dtype(np.int32), 0, None, bad)
+    if _are_texts(documents):
+        return read_sequences(asked, stop, documents), bad
+    return _lists(documents, asked, stop)[1], bad
+
+
+def _are_texts(documents: Sequence[Any]) -> bool:
+    """Return whether documents are texts, some of them perhaps missing."""
+    return all(isinstance(each, str) or is_absent(each) for each in documents)
+
+
+def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> tuple[np.ndarray, WordSequences]:
+    """Read documents that are lists of words. Returns the numbers of the good ones, from 1, and
+    their words.
+    """
     if stop is not None:
         raise UsageError(
             f"a stop list goes with text, but {asked.path} has lists of words", do="leave it out"
         )
-    good, lengths, flat = [], [], list[str]()
+    good, lengths, flat = [], [0], list[str]()
     for number, document in enumerate(documents, 1):
         words = list(document) if isinstance(document, list | tuple | np.ndarray) else None
         if words is None or not all(isinstance(word, str) and word for word in words):
@@ -109,11 +133,16 @@ def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> Entries:
         good.append(number)
         lengths.append(len(words))
         flat += words
-    rows = np.array(good, np.int64)
-    if not flat:
-        return Entries(rows, rows[:0], np.empty(0, np.int64), np.empty(0, asked.dtype))
     codes, values = arrow.encode(np.array(flat, STRING))
-    keys = np.repeat(np.arange(len(rows)), lengths) * len(values) + codes
+    return np.array(good, np.int64), WordSequences(codes, np.cumsum(lengths), values)
+
+
+def _count_lists(rows: np.ndarray, read: WordSequences, asked: BagSpec) -> Entries:
+    """Count the words of documents that are lists of words; `rows` are their numbers."""
+    if not len(read.words):
+        return Entries(rows, rows[:0], np.empty(0, np.int64), np.empty(0, asked.dtype))
+    values = read.names
+    keys = np.repeat(np.arange(len(rows)), np.diff(read.bounds)) * len(values) + read.words
     pairs, counts = np.unique(keys, return_counts=True)
     if asked.dtype.kind in "iub" and int(counts.max()) > asked.counts()[1]:
         raise DataError(
