@@ -122,7 +122,7 @@ def test_commands_tell_on_standard_error(tux, ratings, here, make_slow, argv, pl
 @pytest.mark.parametrize("kind", ["ratings", "corpus", "clicks", "graph"])
 def test_generate(tux, here, make_slow, kind):
     usual = f"tux.synthetic.{kind}.write_{kind}"
-    writes = {"graph": "tux.predict.predict.write_text"}.get(kind, usual)
+    writes = {"graph": "tux.predict.column_files.write_text"}.get(kind, usual)
     make_slow(f"tux.synthetic.{kind}.{kind}", writes)
     code, _, err = tux("generate", kind, "--out", "x.svm" if kind == "clicks" else "x.csv")
     assert (
