@@ -2,8 +2,8 @@
 one, and beside it real runs on one and two machines.
 
 usage: python -m bench.scale APP [--workers 1,2,4] [--gbit 10] [--delay 50] [--mb N] [--weak]
-                             [--threads N] [--insecure] [--check] [--plot FILE] [--data DIR]
-                             [--input PATH]
+                             [--threads N] [--insecure] [--runs N] [--check] [--plot FILE]
+                             [--data DIR] [--input PATH]
 
 APP: {apps}. Its data are those of PATH, or generated, N MB of text (default 50), and left in DIR if
 it is given.
@@ -12,10 +12,11 @@ A rehearsal (`tux.cluster.rehearsal`) runs all workers in this process, one at a
 the whole machine to itself: its cores, and its bandwidth of memory. What it computes is measured;
 when messages arrive follows from their bytes, from the link (--gbit, and --delay in microseconds),
 and from what a message costs a processor, which is measured first. So each line is a computed time
-of measured parts. `seconds`: of an epoch, the mean of {epochs} after one. `speed-up`: by the first
-line. `compute`, `masters`, `packing`, `waiting`: seconds of an epoch in which a worker computed,
-folded and applied, packed and installed, waited, on average. `MB`: what all machines send in an
-epoch. With --weak, W machines get W times the data.
+of measured parts. It is that of the median of N rehearsals (--runs, default 3). `seconds`: of an
+epoch, the mean of {epochs} after one. `speed-up`: by the first line. `compute`, `masters`,
+`packing`, `waiting`: seconds of an epoch in which a worker computed, folded and applied, packed and
+installed, waited, on average. `MB`: what all machines send in an epoch. With --weak, W machines get
+W times the data.
 
 --check: the same on one core a machine, beside real runs: one worker, and two in network namespaces
 with a link of --gbit (root, iproute2), each on a core of its own. As these two share this machine's
@@ -80,14 +81,25 @@ BUSY_AFTER = 20.0
 
 
 def rehearse_case(
-    case: Case, data: Path, numbers: Sequence[int], link: NetworkLink, here: int, threads: int
+    case: Case,
+    data: Path,
+    numbers: Sequence[int],
+    link: NetworkLink,
+    here: int,
+    threads: int,
+    runs: int = 1,
 ) -> Iterator[EpochPrediction]:
-    """Yield the costs of a case on the numbers of machines, each with `here` cores."""
+    """Yield the costs of a case on the numbers of machines, each with `here` cores: those of the
+    median of so many rehearsals.
+    """
     program = sources.find(case.app).program(**case.parameters)
     options = RunOptions(workers=1, threads=threads, epochs=EPOCHS + 1)
     inputs, program = load_for(program, data, None, options, NullWatcher())
     for workers in numbers:
-        yield predict_epoch(program, inputs, options, workers, link, cores=here)
+        costs = [
+            predict_epoch(program, inputs, options, workers, link, cores=here) for _ in range(runs)
+        ]
+        yield sorted(costs, key=lambda each: each.seconds)[len(costs) // 2]
 
 
 def run_alone(case: Case, data: Path, out: Path) -> list[dict[str, Any]]:
@@ -159,9 +171,9 @@ def check(name: str, data: Path, link: NetworkLink, gbit: float, runs: int) -> I
                 for n in range(runs)
             ],
         ]
-    alone = next(rehearse_case(case, data, [1], link, 1, 1)).seconds
+    alone = next(rehearse_case(case, data, [1], link, 1, 1, runs)).seconds
     with another(name, data):
-        paired = next(rehearse_case(case, data, [2], link, 1, 1)).seconds
+        paired = next(rehearse_case(case, data, [2], link, 1, 1, runs)).seconds
     for workers, measured, computed in zip((1, 2), real, (alone, paired), strict=True):
         seconds = statistics.median(measured)
         yield (
@@ -171,13 +183,18 @@ def check(name: str, data: Path, link: NetworkLink, gbit: float, runs: int) -> I
 
 
 def rehearse_all(
-    name: str, data: Sequence[Path], numbers: Sequence[int], link: NetworkLink, threads: int
+    name: str,
+    data: Sequence[Path],
+    numbers: Sequence[int],
+    link: NetworkLink,
+    threads: int,
+    runs: int,
 ) -> Iterator[EpochPrediction]:
     """Yield the costs of a case on the numbers of machines, each with its data."""
     here = cores()
     for folder in dict.fromkeys(data):  # which are read once
         own = [number for number, each in zip(numbers, data, strict=True) if each == folder]
-        yield from rehearse_case(CASES[name], folder, own, link, here, threads or here)
+        yield from rehearse_case(CASES[name], folder, own, link, here, threads or here, runs)
 
 
 def draw(path: Path, curves: Mapping[str, Sequence[EpochPrediction]], *, grows: bool) -> None:
@@ -224,7 +241,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             title = f"{gbit:g} Gbit/s, {asked.delay:g} us"
             print(f"{asked.app}, {title}\n{''.join(f'{each:>10}' for each in COLUMNS)}")
             found = []
-            for costs in rehearse_all(asked.app, data, asked.workers, link, asked.threads):
+            for costs in rehearse_all(
+                asked.app, data, asked.workers, link, asked.threads, asked.runs
+            ):
                 found.append(costs)
                 row = costs.cells(found[0], grows=asked.weak)
                 print("".join(f"{each:>10}" for each in row), flush=True)
@@ -265,7 +284,9 @@ def _arguments() -> argparse.ArgumentParser:
     arguments.add_argument("--threads", type=int, default=0, help="of each machine [its cores]")
     arguments.add_argument("--insecure", action="store_true", help="messages are plain text")
     arguments.add_argument("--check", action="store_true")
-    arguments.add_argument("--runs", type=int, default=3, help="real runs of the check")
+    arguments.add_argument(
+        "--runs", type=int, default=3, help="rehearsals, and real runs of the check"
+    )
     arguments.add_argument("--plot", type=Path)
     arguments.add_argument("--input", type=Path, metavar="PATH", help="data of one's own")
     arguments.add_argument("--data", metavar="DIR", help="a folder in which the data are left")
