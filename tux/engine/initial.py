@@ -4,7 +4,7 @@ so that they do not depend on how the graph is cut.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,15 @@ CONTEXT = np.zeros(1, np.int64)
 """The dense index of the context's only row."""
 
 
-def fill_rows(partition: Partition) -> None:
+def fill_rows(partition: Partition, *, trained: bool = False) -> None:
     """Give every field of every replica and master its initial value. DataError where a data field
-    is missing.
+    is missing. `trained`: the rows of one worker get those of a model later, so its fields of the
+    vertices that training knows are left as they are.
     """
     for name, table in partition.tables.items():
-        _fill(partition, table, CONTEXT if name == "tau" else partition.graph.vertices[name].order)
+        ids = CONTEXT if name == "tau" else partition.graph.vertices[name].order
+        first = partition.graph.vertices[name].n_train if trained and name != "tau" else 0
+        _fill(partition, table, ids, first)
     server = partition.server
     for name, table in server.tables.items():
         _fill(partition, table, partition.master_ids(name))
@@ -43,14 +46,21 @@ def check_data(partition: Partition) -> None:
                 _data(partition, table, field)
 
 
-def _fill(partition: Partition, table: RowTable, ids: np.ndarray) -> None:
+def _fill(partition: Partition, table: RowTable, ids: np.ndarray, first: int = 0) -> None:
+    """Fill the rows of the vertices `ids`; those of a model's fields from the vertex `first` on."""
     for field, declared in table.declared.items():
+        array = table.arrays[field]
         if declared.kind == "data":
-            table.arrays[field][...] = _data(partition, table, field)[ids]
-        else:
-            declared.init.fill(  # type: ignore[union-attr]
-                table.arrays[field], key(partition.seed, "initial", table.name, field), ids
-            )
+            array[...] = _data(partition, table, field)[ids]
+            continue
+        init: Any = declared.init
+        stream = key(partition.seed, "initial", table.name, field)
+        if not first or not declared.in_model or declared.is_ragged:
+            init.fill(array, stream, ids)
+        elif (new := np.flatnonzero(ids >= first)).size:
+            rows = np.empty((len(new), *array.shape[1:]), array.dtype)
+            init.fill(rows, stream, ids[new])
+            array[new] = rows
 
 
 def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:

@@ -28,15 +28,22 @@ class Worker(Partition):
     program: Program
 
     def __init__(
-        self, program: Program, graph: LocalGraph, *, fills: bool = True, **options: Any
+        self,
+        program: Program,
+        graph: LocalGraph,
+        *,
+        fills: bool = True,
+        trained: bool = False,
+        **options: Any,
     ) -> None:
-        """Allocate rows, masters and mirrors, and give them their initial values. A worker that
-        does not fill them takes no memory for them: it only shows what to compile.
+        """Allocate rows, masters and mirrors, and give them their initial values; `trained`: but
+        for those that a model will give (`fill_rows`). A worker that does not fill them takes no
+        memory for them: it only shows what to compile.
         """
         super().__init__(program, graph, **options)
         self.timeline = Timeline(self)
         if fills:
-            fill_rows(self)
+            fill_rows(self, trained=trained)
         else:
             check_data(self)
 

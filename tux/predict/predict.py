@@ -158,6 +158,7 @@ def score_with_model(
         partial(fill, model.stored),
         stages=stages,
         seed=model.run.seed,
+        trained=True,
         **how,
     )
 
@@ -176,7 +177,7 @@ def score_edges(
     """Return the scores of held-out edges `asked` by the last of `stages`, a `tux.stages.Score`,
     after the others; left out: by that of the program's ``predict()``. The model has vertices
     `ids`, which come first in those of `asked`; `fill_rows` puts its fields into a worker. `how`:
-    the worker's `jit` and `check`.
+    the worker's `jit` and `check`, and `trained` if the model's fields are all put in.
     """
     none = np.empty(0, np.int32)
     known = EdgeData(
