@@ -9,75 +9,49 @@ without seeds.
 
 from __future__ import annotations
 
-import json
-import re
-import warnings
+from collections import Counter
 
+import msgspec
 import numpy as np
 
+from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, UsageError
 from tux.base.random import listed_values
-from tux.base.text import plural
-from tux.io.source.text import read_words
 from tux.program.params import INLINE
 
-LINE = re.compile(r"(?:([^:]*[^:\s])\s*:(?=\s|$))?(.*)")  # a label and a colon, or none; words
-PART = 50  # of a topic of mean size: what a seed word weighs by default
-SHOWN = 10  # unknown words that are named
 
-
-def with_seeds(program, ids, tokens):
-    """Return the program with the numbers of its seed words, by the `ids` of words, in place of the
-    name of their file, and with their weight, by how many `tokens` there are (0: not known). It
-    warns of words that are not there. Raises UsageError for more lines than topics, DataError if no
-    word is known.
+def check_numbers(program, words, tokens):
+    """Raise DataError if the seeds' numbers are of no topic or of none of `words` words, UsageError
+    if the counts of a topic or a word could pass 32 bits.
     """
-    path = program.seeds
-    if not path or path.startswith(INLINE):
-        return program
-    lines = read_words(path)
-    if len(lines) > program.topics:
+    lines = seeds_of(program)
+    numbers = [number for _, own in lines for number in own]
+    if len(lines) > program.topics or any(not 0 <= number < words for number in numbers):
+        raise DataError(
+            "the parameter seeds does not fit the model's topics and words",
+            do="name the file of seeds",
+        )
+    most = max([*(len(own) for _, own in lines), *Counter(numbers).values()], default=0)
+    if program.seed_weight * most + tokens >= 2**31:
         raise UsageError(
-            f"{path} has {len(lines)} lines, of a topic each, and topics are {program.topics}",
-            do=f"--topics {len(lines)}, or more",
+            f"{most:,} seeds of one topic or word that weigh {program.seed_weight:,} each are more "
+            "than 2,147,483,647 occurrences",
+            do="a smaller seed_weight",
         )
-    found, unknown = _find_words(lines, ids)
-    if not any(numbers for _, numbers in found):
-        raise DataError(f"{path} has no word of the data", do="Give words as the data have them.")
-    if unknown:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        words = plural(len(unknown), "seed word")
-        are = "is" if len(unknown) == 1 else "are"
-        warnings.warn(
-            f"{words} of {path} {are} not in the data: {', '.join(unknown[:SHOWN])}{more}",
-            stacklevel=2,
-        )
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    if not program.seed_weight and not tokens:
-        raise UsageError(
-            "seed words weigh by the size of the data, which is not known of a partitioned folder",
-            do="--seed-weight 100, or another number",
-        )
-    weight = program.seed_weight or max(tokens // (PART * program.topics), 1)
-    return type(program)(**program.parameters | {"seeds": INLINE + text, "seed_weight": weight})
-
-
-def _find_words(lines, ids):
-    """Return the label of each line and the numbers of its words, and the words without a
-    number.
-    """
-    found, unknown = [], []
-    for line in lines:
-        label, words = LINE.fullmatch(line).groups()
-        numbers = {word: ids.index_of(word) for word in re.split(r"[\s,]+", words) if word}
-        unknown += [word for word, number in numbers.items() if number < 0]
-        found.append((label or "", sorted(n for n in set(numbers.values()) if n >= 0)))
-    return found, unknown
 
 
 def seeds_of(p):
-    """Return label and numbers of words of each topic that has a line, by the parameters."""
-    return json.loads(p.seeds.removeprefix(INLINE)) if p.seeds.startswith(INLINE) else []
+    """Return label and numbers of words of each topic that has a line, by the parameters. DataError
+    for a text that is not of this form.
+    """
+    if not p.seeds.startswith(INLINE):
+        return []
+    try:
+        return msgspec.json.decode(p.seeds.removeprefix(INLINE), type=list[tuple[str, list[int]]])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise DataError(
+            f"the parameter seeds cannot be read: {error}", do="name the file of seeds"
+        ) from None
 
 
 def seeded_words(p):
@@ -88,8 +62,8 @@ def seeded_words(p):
 
 def seeded_occurrences(p):
     """Return how often each word is there before."""
-    words = [w for _, own in seeds_of(p) for w in own]
-    return listed_values({(w, 0): p.seed_weight * words.count(w) for w in set(words)})
+    topics = Counter(w for _, own in seeds_of(p) for w in own)
+    return listed_values({(w, 0): p.seed_weight * count for w, count in topics.items()})
 
 
 def seeded_topics(p):
@@ -101,7 +75,8 @@ def seeded_topics(p):
 def labels_of(program):
     """Return the label of each topic (K,), "" of those without; None if no topic has one."""
     labels = [label for label, _ in seeds_of(program)]
-    return np.array(labels + [""] * (program.topics - len(labels))) if any(labels) else None
+    labels += [""] * (program.topics - len(labels))
+    return np.array(labels, STRING) if any(labels) else None
 
 
 def drawn_counts(program, counts):
@@ -109,6 +84,7 @@ def drawn_counts(program, counts):
     the seeds.
     """
     out = np.array(counts)
+    check_numbers(program, len(out), 0)
     for k, (_, words) in enumerate(seeds_of(program)):
         out[words, k] -= program.seed_weight
     return out

@@ -14,7 +14,8 @@ from tux.apps.lda.likelihood import (
 )
 from tux.apps.lda.priors import prior_stages
 from tux.apps.lda.report import TopicReport
-from tux.apps.lda.seeds import seeded_occurrences, seeded_topics, seeded_words, with_seeds
+from tux.apps.lda.seed_file import with_seeds
+from tux.apps.lda.seeds import seeded_occurrences, seeded_topics, seeded_words
 from tux.base.errors import DataError, UsageError
 from tux.program.fields import Field, mirror, shared
 from tux.program.input import Bags

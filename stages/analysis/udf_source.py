@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
 import linecache
 import types
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ def read_definition(code: types.CodeType) -> ast.FunctionDef | None:
 def _parse(code: types.CodeType, text: str) -> ast.FunctionDef | None:
     """Return the function whose code is `code`, which stands first in a text."""
     try:
-        lines = inspect.getblock(text.splitlines(keepends=True))
+        lines = inspect.getblock(io.StringIO(text).readlines())  # a form feed ends no line
         inside = lines[0][:1].isspace()
         # not dedented, as this would change strings of several lines
         tree = parse_source("if True:\n" * inside + "".join(lines))

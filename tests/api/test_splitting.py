@@ -96,3 +96,28 @@ def test_a_table_that_cannot_be_cut():
 
     with pytest.raises(tux.DataError, match=message("cannot-be-cut-in-two", "Stream")):
         tux.split(Stream())
+
+
+def test_large_whole_times_in_memory_differ_by_one():
+    times = 1_700_000_000_000_000_000 + np.array([7, 9, 8])
+    table = {"user": ["a"] * 3, "item": [1, 2, 3], "time": times}
+    _, held = tux.split(table, by="leave-one-out", time="time")
+    assert held["item"] == [2] and held["time"].tolist() == [times[1]]
+
+
+def test_times_with_a_fraction_in_memory():
+    table = {"user": ["a"] * 3, "item": [1, 2, 3], "time": [1.25, 0.5, 1.5]}
+    assert tux.split(table, by="leave-one-out", time="time")[1]["item"] == [3]
+
+
+def test_entries_of_any_kind_are_kept():
+    table = {"user": [1, 1, 2], "item": [1, 2, 3], "tags": [["x"], ["y", "z"], []]}
+    train, held = tux.split(table, by="leave-one-out")
+    assert len(held["tags"]) == 1 and len(train["tags"]) == 2
+
+
+@pytest.mark.parametrize("wrong", [{"columns": ["a", "b"]}, {"time": 4}, {"test_share": "0.2"}])
+def test_arguments_of_another_type_are_refused(wrong):
+    by = {"by": "time"} if "time" in wrong else {}
+    with pytest.raises(tux.UsageError):
+        tux.split(COLUMNS, **wrong, **by)

@@ -11,7 +11,7 @@ from support.messages import message
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import drive, start
 
-from tux.apps.lda import seeds
+from tux.apps.lda import seed_file, seeds
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import WarpLDA
 from tux.arrays.edge_facts import EdgeFacts
@@ -35,7 +35,7 @@ def resolve(tmp_path):
         program = LDA(seeds=path, sampler="sparse", **parameters)
         return program.input.specialise(program, EdgeFacts.of(edges))
 
-    run.path = path
+    run.path, run.edges = path, edges
     return run
 
 
@@ -44,10 +44,10 @@ def resolve(tmp_path):
 
 def test_lines_of_the_file(resolve):
     program = resolve("  dry wood : bay, ash,ash\n\nyew http://oak\nempty:\n\n", topics=6)
-    expected = [["dry wood", [0, 1]], ["", []], ["", [4, 5]], ["empty", []]]
+    expected = [("dry wood", [0, 1]), ("", []), ("", [4, 5]), ("empty", [])]
     assert seeds.seeds_of(program) == expected
     assert seeds.labels_of(program).tolist() == ["dry wood", "", "", "empty", "", ""]
-    again = program.input.specialise(program, EdgeFacts.of(SMALL))
+    again = program.input.specialise(program, EdgeFacts.of(resolve.edges))
     assert again.parameters == program.parameters
     assert seeds.labels_of(resolve("ash\nbay", topics=2)) is None
     assert seeds.labels_of(LDA()) is None and seeds.seeds_of(LDA(seeds="a file")) == []
@@ -62,13 +62,13 @@ def test_the_weight_follows_the_size(resolve):
     program = LDA(topics=2, seeds=resolve.path, sampler="sparse")
     assert program.input.specialise(program, EdgeFacts.of(many)).seed_weight == 9
     with pytest.raises(UsageError, match=message("seed-words-weigh-by-the")):
-        seeds.with_seeds(program, many.ids["word"], 0)
+        seed_file.with_seeds(program, many.ids["word"], 0)
 
 
 def test_words_that_the_data_do_not_have(resolve):
     with pytest.warns(UserWarning, match=r"2 seed words of .*seeds.txt are not in .*: Ash, ivy$"):
         program = resolve("a: ash Ash\nivy", topics=2)
-    assert seeds.seeds_of(program) == [["a", [0]], ["", []]]
+    assert seeds.seeds_of(program) == [("a", [0]), ("", [])]
     with pytest.warns(UserWarning, match=r": w0, .*, w9 and 5 more$"):
         resolve("ash " + " ".join(f"w{k}" for k in range(15)), topics=2)
     with pytest.raises(DataError, match=message("has-no-word-of-the-2")):
@@ -176,3 +176,39 @@ def test_topics_are_those_of_their_seeds(tmp_path, monkeypatch, capsys, sampler)
     assert main("export out --format pyldavis --out vis.npz".split()) == 0
     with np.load("vis.npz") as found:
         assert found["term_frequency"].sum() == 120 * 20
+
+
+BROKEN = {
+    "no list": ("inline:foo", DataError, "the-parameter-seeds-cannot-be"),
+    "too deep": ("inline:" + "[" * 100_000, DataError, "the-parameter-seeds-cannot-be"),
+    "another word": ('inline:[["a",[99]]]', DataError, "the-parameter-seeds-does-not"),
+    "a word before the first": ('inline:[["a",[-1]]]', DataError, "the-parameter-seeds-does-not"),
+    "more topics": (
+        'inline:[["",[0]],["",[1]],["",[2]]]',
+        DataError,
+        "the-parameter-seeds-does-not",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_changed_parameter_is_refused(case):
+    text, error, name = BROKEN[case]
+    program = LDA(topics=2, seeds=text, seed_weight=3)
+    with pytest.raises(error, match=message(name)):
+        program.input.specialise(program, EdgeFacts.of(SMALL))
+
+
+def test_counts_of_seeds_fit_in_32_bits(resolve):
+    many = bags(np.zeros(3000, int), np.array([f"w{n}" for n in range(3000)]))
+    heavy = " ".join(f"w{n}" for n in range(3000))
+    Path(resolve.path).write_text(heavy)
+    program = LDA(topics=2, seeds=resolve.path, seed_weight=1_000_000)
+    with pytest.raises(UsageError, match=message("seeds-of-one-topic-or")):
+        program.input.specialise(program, EdgeFacts.of(many))
+
+
+def test_a_weight_needs_seeds():
+    program = LDA(topics=2, seed_weight=3)
+    with pytest.raises(UsageError, match=message("seed-weight-without-seeds-file")):
+        program.input.specialise(program, EdgeFacts.of(SMALL))

@@ -343,3 +343,32 @@ def test_the_last_rating_of_each_user_of_movielens():
     assert len(train) == len(rows) - 943 and len(test) == 943
     last = {user: rows[rows[:, 0] == user, 3].max() for user in range(1, 944)}
     assert {user: time for user, _, _, time in test.tolist()} == last
+
+
+def test_a_byte_that_stands_for_breaks_is_refused():
+    write("all.csv", [("a", 1, "x\x1ey"), ("b", 2, "z")], "user,item,note")
+    with pytest.raises(DataError, match=message("a-row-holds-the-byte")):
+        split()
+    assert not os.path.exists("out")
+
+
+@pytest.mark.parametrize("by", ["random", "user", "leave-one-out"])
+def test_a_table_without_rows_is_refused(by):
+    write("all.csv", [], "user,item")
+    with pytest.raises(DataError, match="holds no"):
+        split(by=by)
+
+
+def test_columns_that_might_be_any_are_not_guessed():
+    write("all.csv", [(1, "ann", "x", 5), (2, "ann", "y", 3)], "when,who,what,stars")
+    with pytest.raises(DataError, match="user and item may be any of the columns"):
+        split(by="user")
+    made = split(by="leave-one-out", columns="who,what")
+    assert made.rows == (1, 1)
+
+
+def test_large_whole_times_differ_by_one():
+    rows = [("a", n, 1_700_000_000_000_000_000 + at) for n, at in enumerate([7, 9, 8])]
+    write("all.csv", [*rows, ("b", 1, 5), ("b", 2, 4)], "user,item,time")
+    made = split(by="leave-one-out", time="time")
+    assert made.test.read_text().splitlines()[1:] == ["a,1,1700000000000000009", "b,1,5"]

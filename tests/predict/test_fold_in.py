@@ -1,9 +1,11 @@
 """Vectors of new vertices, `tux predict --fold-in` and `Run.fold_in`, beside numpy's solutions."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tux
 from tux.base.errors import DataError, UsageError
@@ -143,6 +145,71 @@ def test_what_cannot_be_meant_is_refused(case):
     assert str(caught.value).startswith(text)
 
 
+BIASED = """
+from tux import Apply, Context, Edge, Exchange, Program, Ratings, Score, Vertex, data, shared
+
+
+def add(user, item, rating):
+    user.b += rating.value
+    item.b += 1
+    user.f[0] += 1
+    item.f[0] += rating.value
+
+
+def find(user, edges, out):
+    out[0] = len(edges)
+
+
+def guess(user, item):
+    return user.b + item.b + user.f[0] * item.f[0]
+
+
+class Biased(Program):
+    epochs = 1
+    input = Ratings()
+    user = item = Vertex(b=shared("f4"), f=shared("f4", 1))
+    rating = Edge("user", "item", value=data("f4"))
+
+    def stages(self):
+        return [Exchange(add), Apply("user"), Apply("item")]
+
+    def predict(self):
+        return Score(guess, factors=("f", "f"), biases=("b", "b"))
+
+    def fold_in(self, role):
+        return [Score(find, role, width=1, name="f")]
+"""
+
+
+def test_known_ids_keep_their_biases_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "biased.py").write_text(BIASED)
+    run = tux.run(find("biased.py").program(), OLD, jit=False, progress=False)
+    known = {"user": [3, 4], "item": [100, 101], "value": [1.0, 1.0]}
+    kept = run.recommend(run.fold_in(known, keep_known=True), 5)
+    expected = run.recommend([3, 4], 5)
+    assert kept["item"].tolist() == expected["item"].tolist()
+    assert kept["score"].tolist() == expected["score"].tolist()
+
+
+def test_predictions_for_rows_are_not_kept():
+    matrix = sparse.csr_array(np.eye(6)[:, :4])
+    run = tux.run(tux.SparseKMeans(n_clusters=2), matrix, epochs=1, jit=False, progress=False)
+    with pytest.raises(UsageError, match="predicts for each new sample"):
+        run.fold_in(matrix[:2], keep_known=True)
+
+
+def test_pairs_that_count_once_are_folded_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = {name: NEW[name] for name in ("user", "item")}
+    run = tux.run(tux.ALS(rank=3, implicit=True), OLD, epochs=1, jit=False, progress=False)
+    (tmp_path / "pairs.csv").write_text(
+        "user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(*pairs.values(), strict=True))
+    )
+    ones = run.fold_in({**pairs, "value": np.ones(len(NEW["user"]))})
+    assert run.fold_in("pairs.csv")["f"].tolist() == ones["f"].tolist()
+
+
 def test_a_program_without_the_stages_says_so():
     run = tux.run(
         tux.DeepWalk(dimensions=4), np.array([[0, 1], [1, 2], [2, 0]]), epochs=1, progress=False
@@ -190,6 +257,17 @@ def test_the_command_lists_the_best_items_of_new_users(folder):
     for name in ("user", "rank", "item"):
         assert [int(each) for each in written[name]] == expected[name].tolist()
     np.testing.assert_allclose(np.array(written["score"], float), expected["score"], rtol=1e-5)
+
+
+def test_all_files_that_are_excluded_count(folder):
+    rows = Path("new.csv").read_text().splitlines()
+    Path("first.csv").write_text("\n".join(rows[:20]) + "\n")
+    Path("rest.csv").write_text("\n".join([rows[0], *rows[20:]]) + "\n")
+    ask = ["predict", "als", "--fold-in", "new.csv", "--top", "3"]
+    assert main([*ask, "--exclude", "new.csv", "--out", "one.csv"]) == 0
+    both = ["--exclude", "first.csv", "--exclude", "rest.csv", "--out", "two.csv"]
+    assert main([*ask, *both]) == 0
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
 
 
 @pytest.mark.parametrize(

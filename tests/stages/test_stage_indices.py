@@ -10,6 +10,7 @@ from tux import Axpy, Context, Copy, Dot, Edge, Program, Vertex, mirror, param, 
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages.analysis.udf_source import definition
 from tux.stages.check.stage_indices import StageIndices
 
 EDGES = from_arrays([0, 1, 2], [1, 2, 0], ends=("node", "node"))
@@ -144,3 +145,11 @@ def test_a_name_is_an_index_of_the_stage_if_it_is_bound_once(f, found):
         tau.arrays["i"][0] = i
         outside += [i] * is_outside()
     assert outside == found
+
+
+def test_a_form_feed_ends_no_line_of_a_function(tmp_path):
+    path = tmp_path / "paged.py"
+    path.write_text("def udf(x, k):\n\f\n    y = x[k]  # \f\n    return y\n")
+    code = compile(path.read_text(), str(path), "exec")
+    udf = next(each for each in code.co_consts if hasattr(each, "co_code"))
+    assert definition(udf) is not None

@@ -38,6 +38,8 @@ def split(
     Raises UsageError for arguments that do not fit together, DataError for what is no table, for a
     row without a user, an item or a time, and if all rows or none would be held out.
     """
+    if columns is not None and not isinstance(columns, str):
+        raise UsageError(f"--columns is {columns!r}", do='give a text: "a,b"')
     rule = HeldOutRule(by, test_share, time, seed)
     files = data if isinstance(data, list | tuple) else [data]
     if not all(isinstance(each, str | os.PathLike) for each in files):

@@ -110,14 +110,14 @@ def arrow_table(frame: Frame) -> Any:
 
 def take_rows(data: Any, mask: np.ndarray) -> Any:
     """Return the rows of a table whose entry in a mask (m,) is true, as a table of the same
-    library; columns of a dict or a tuple become arrays of numpy. Raises `DataError` for others.
+    library; columns of a dict or a tuple stay of theirs. Raises `DataError` for others.
     """
     if isinstance(data, Mapping):
-        return {name: np.asarray(column)[mask] for name, column in data.items()}
+        return {name: _take_entries(column, mask) for name, column in data.items()}
     if isinstance(data, tuple):
-        return tuple(np.asarray(column)[mask] for column in data)
+        return tuple(_take_entries(column, mask) for column in data)
     if isinstance(data, list):
-        return [row for row, kept in zip(data, mask.tolist(), strict=True) if kept]
+        return _take_entries(data, mask)
     if isinstance(data, np.ndarray) or hasattr(data, "iloc"):
         return data[mask]
     library = type(data).__module__.partition(".")[0]
@@ -127,6 +127,14 @@ def take_rows(data: Any, mask: np.ndarray) -> Any:
         f"{object_name(data)} cannot be cut in two",
         do="Give a DataFrame of pandas or polars, or a table of pyarrow.",
     )
+
+
+def _take_entries(column: Any, mask: np.ndarray) -> Any:
+    """Return the entries of a column whose entry in a mask is true."""
+    if isinstance(column, list | tuple):
+        kept = zip(column, mask.tolist(), strict=True)
+        return type(column)(entry for entry, is_kept in kept if is_kept)
+    return column[mask] if hasattr(column, "iloc") else np.asarray(column)[mask]
 
 
 def dates_as_integers(column: Any) -> tuple[np.ndarray, np.ndarray] | None:

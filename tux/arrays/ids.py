@@ -113,9 +113,24 @@ class Ids:
 
     def index_of(self, text: str) -> int:
         """Return the index of the id that is written as `text`, -1 if there is none."""
-        whole = self.values.dtype.kind in "iu" and _WRITTEN.fullmatch(text)
-        column = [int(text)] if whole and str(int(text)) == text else np.array([text], STRING)
-        return int(self.encode(column)[0])
+        return int(self.indices_of([text])[0])
+
+    def indices_of(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the index of each of the ids that are written as `texts`, (m,) int64, -1 where
+        there is none.
+        """
+        found = np.full(len(texts), -1, np.int64)
+        if self.values.dtype.kind not in "iu":
+            return np.asarray(self.encode(np.array(texts, STRING)), np.int64) if texts else found
+        whole = [
+            (at, int(text))
+            for at, text in enumerate(texts)
+            if _WRITTEN.fullmatch(text) and str(int(text)) == text
+        ]
+        if whole:
+            places, numbers = zip(*whole, strict=True)
+            found[[*places]] = self.encode([*numbers])
+        return found
 
     def extend(self, column: Any) -> tuple[Ids, np.ndarray]:
         """Return these ids followed by the unknown ones of `column`, in ascending order, and the

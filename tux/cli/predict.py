@@ -129,8 +129,8 @@ def _top(args: Namespace) -> int:
             args.top,
             users=args.users,
             only=args.only,
-            exclude=args.exclude,
-            columns=args.columns if folded is None else None,
+            exclude=args.exclude and (args.exclude if len(args.exclude) > 1 else args.exclude[0]),
+            columns=_pair_columns(args),
             folded=folded,
             warn=watch.warn if write else show.warn,
             progress=watch.share,
@@ -163,6 +163,13 @@ def _coherence(args: Namespace) -> int:
         show.grid(list(shown), [[*map(str, row)] for row in rows])
     show.say(f"{measure} {np.nanmean(columns[measure]):.4f}")
     return 0
+
+
+def _pair_columns(args: Namespace) -> str | None:
+    """Return the columns of pairs that are named: with --fold-in, the first two of DATA."""
+    if args.fold_in is None or args.columns is None:
+        return args.columns
+    return ",".join(args.columns.split(",")[:2])
 
 
 def _flags() -> Flags:
@@ -199,6 +206,7 @@ def _flags() -> Flags:
         "--exclude",
         "file of pairs that are not listed again, such as the ratings of training",
         INPUT,
+        action="append",
     )
     _fold(flags)
     _nearest(flags)

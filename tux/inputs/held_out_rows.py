@@ -6,6 +6,7 @@ rows for the same seed.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
@@ -46,6 +47,10 @@ class HeldOutRule:
     def __post_init__(self) -> None:
         if self.by not in WAYS:
             raise UsageError(f"--by {self.by} is no rule", do=f"there are: {', '.join(WAYS)}")
+        if self.time is not None and not isinstance(self.time, str):
+            raise UsageError(f"--time is {self.time!r}", do="give the name of a column")
+        if not isinstance(self.known_share, int | float) or not isinstance(self.seed, int):
+            raise UsageError("--test-share and --seed are numbers", do="give numbers")
         if self.share is not None and self.by == "leave-one-out":
             raise UsageError(
                 "--test-share with --by leave-one-out",
@@ -113,6 +118,9 @@ class HeldOutRule:
         return np.asarray(time > times[cut])
 
 
+WHOLE = re.compile(r"[-+]?\d{1,18}")
+"""A whole number that 64 bits hold."""
+
 DO = "give more rows, or another share or seed"
 
 
@@ -124,6 +132,8 @@ def times_of(column: Column, name: str, path: str) -> np.ndarray:
     if not isinstance(column, CodedColumn):
         return np.asarray(column)
     words = column.values.tolist()
+    if all(map(WHOLE.fullmatch, words)):
+        return np.array([*map(int, words)], np.int64)[column.codes]
     numeric = all(map(NUMBER.fullmatch, words))
     try:
         values = np.array([*map(float if numeric else _microseconds, words)])

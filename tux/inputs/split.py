@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from tux.arrays.ids import Ids
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
 from tux.inputs.held_out_rows import HeldOutRule, times_of
-from tux.io.edges.columns import WantedColumns, find_column
+from tux.io.edges.columns import WantedColumns, find_column, refuse_guess
 from tux.io.edges.memory import no_row_error, pick_columns
 from tux.io.edges.whole_rows import ParquetTable, TextTable
 from tux.io.formats.detect import Format, detect_format
@@ -53,7 +53,10 @@ def split_files(
     path = input_files(data)
     table = _open_table(path, columns)
     phase(f"read {path}")
-    held = _choose(table.read(rule.time), rule, path, phase)
+    found = table.read(rule.time)
+    if not len(found[0]):
+        raise no_row_error(BadRows(path, stop=True), "row")
+    held = _choose(found, rule, path, phase)
     phase(f"write {out}")
     with new_folder(out) as folder:
         names = [f"{name}{table.ending}" for name in ("train", "test")]
@@ -74,9 +77,9 @@ def _open_table(path: str, columns: str | None) -> TextTable | ParquetTable:
     return kind(path, ENDS, columns)
 
 
-def split_table(data: Any, rule: HeldOutRule, columns: str | None = None) -> tuple[Any, Any]:
+def split_table(data: Any, rule: HeldOutRule, named: str | None = None) -> tuple[Any, Any]:
     """Return the rows of a table in memory to train on, and those held out by the `rule`, as tables
-    of the same library; columns of numpy stay such. `columns` as for `split_files`. Raises
+    of the same library; columns of numpy stay such. `named`: the `columns` of `split_files`. Raises
     DataError for an object that is no such table, and for a row without a value.
     """
     if (frame := frame_of(data)) is None:
@@ -84,20 +87,32 @@ def split_table(data: Any, rule: HeldOutRule, columns: str | None = None) -> tup
             f"{object_name(data)} is no table of pairs",
             do="Give the name of a file, a DataFrame, or columns.",
         )
-    wanted = WantedColumns(ENDS, {}, columns)
+    wanted = WantedColumns(ENDS, {}, named)
+    if frame.titled:
+        refuse_guess(frame.names, wanted, frame.what)
     picks, kinds = pick_columns(frame, wanted), wanted.kinds
     labels = [*ENDS, str(rule.time)]
     if rule.time is not None:
         place = find_column(frame.names, rule.time, frame.what)
         picks = [*picks, place]
-        kinds = [*kinds, np.dtype(np.float64) if frame.has_numbers(place) else None]
+        kinds = [*kinds, None]  # whole numbers as they are: a float holds 53 bits
     bad = BadRows.of_memory(frame.what, "stop")
-    pieces, _ = gather_columns(
-        frame, picks, labels[: len(picks)], kinds, lambda row, why: bad.note(row + 1, why)
-    )
-    if pieces.rows == 0:
-        raise no_row_error(bad, "row")
-    held = _choose(pieces.columns(), rule, frame.what, lambda name: None)
+
+    def read(kinds: Sequence[np.dtype | None]) -> list[Column]:
+        pieces, _ = gather_columns(
+            frame, picks, labels[: len(picks)], kinds, lambda row, why: bad.note(row + 1, why)
+        )
+        if pieces.rows == 0:
+            raise no_row_error(bad, "row")
+        return pieces.columns()
+
+    try:
+        columns = read(kinds)
+    except DataError:
+        if rule.time is None or not frame.has_numbers(picks[-1]):
+            raise
+        columns = read([*kinds[:-1], np.dtype(np.float64)])
+    held = _choose(columns, rule, frame.what, lambda name: None)
     return take_rows(data, ~held), take_rows(data, held)
 
 

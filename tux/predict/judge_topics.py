@@ -54,7 +54,12 @@ def judge_topics(
         raise DataError(
             f"{data_name(data)} has no word of the topics", do="Give texts of the same language."
         )
-    return coherence(measure, best, used, windows)
+    found = coherence(measure, best, used, windows)
+    if np.isnan(found).all():
+        raise DataError(
+            f"{data_name(data)} has two words of no topic", do="Give texts of the same kind."
+        )
+    return found
 
 
 def _windows(

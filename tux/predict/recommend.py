@@ -169,8 +169,7 @@ def _open_factors(
 ) -> tuple[ParquetRows | ColumnRows, dict[str, Columns]]:
     """Open the ids and factors of users in a run's folder, of which ranges are read, or take those
     that are `folded`; return them, and those of items, or of the ones in the rows `kept`, which
-    stay in memory, with the context's
-    term.
+    stay in memory, with the context's term.
     """
     first, second = product.kinds
     wanted = product.columns

@@ -100,13 +100,22 @@ def fold_in(
             f"{type(program).__name__} cannot fold in a new {role}",
             do="train again on all data; in a program of your own, write fold_in(self, role)",
         )
+    if keep_known and not program.fold_in(role):
+        raise UsageError(
+            f"{type(program).__name__} predicts for each new {role}: nothing of the model is kept",
+            do="leave out that those of known ids are kept",
+        )
     found = _score_rows(model, data, reading, role, stages, warn)
+    vectors = next(column for name, column in found.items() if name != role)
+    if vectors.ndim == 2 and (nothing := int((~vectors.any(axis=1)).sum())):
+        kind = dict(zip(roles, program.edge.ends, strict=True))[role]
+        warn(f"nothing is known of {plural(nothing, kind)}: vectors of zeros")
     return _keep_known(model, found, role) if keep_known else found
 
 
 def columns_of_new(folded: Columns, program: Program) -> Columns:
     """Return the vectors of vertices of the first end, which `fold_in` has found, as columns of the
-    model: ids, factors, and biases, which are 0. DataError if there are no such vectors.
+    model: ids, factors, and biases, 0 if it has found none. DataError if there are no such vectors.
     """
     product, role = product_of(program), program.edge.roles[0]
     factors, bias = product.factors[0], product.biases[0]
@@ -116,7 +125,8 @@ def columns_of_new(folded: Columns, program: Program) -> Columns:
             do=f"find vectors of the end {role}",
         )
     found = {"id": folded[role], factors: folded[factors]}
-    return found | ({bias: np.zeros(len(found["id"]), np.float32)} if bias else {})
+    none = np.zeros(len(found["id"]), np.float32)
+    return found | ({bias: folded.get(bias, none)} if bias else {})
 
 
 class ColumnRows:
@@ -138,23 +148,19 @@ class ColumnRows:
 
 
 def _keep_known(model: TrainedModel, found: Columns, role: str) -> Columns:
-    """Return vectors with those of the model for the ids that it knows. UsageError if its vectors
-    are of another kind.
-    """
+    """Return vectors, and biases, with those of the model for the ids that it knows."""
     program = model.program
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
     name = next(name for name in found if name != role)
-    if name not in program.vertices[kind].fields:
-        raise UsageError(
-            f"the model does not have {name} of each {kind}, so none can be kept",
-            do="leave out that those of known ids are kept",
-        )
     known = model.ids[kind].encode(ids_of(found[role]).values)
-    stored, _ = model.stored(kind, [name])
-    there = known >= 0
-    vectors = found[name].copy()
-    vectors[there] = np.asarray(stored[name])[known[there]]
-    return {**found, name: vectors}
+    at = program.edge.roles.index(role)
+    bias = getattr(None if program.predict() is None else model.stage, "biases", ("", ""))[at]
+    new = found | ({bias: np.zeros(len(known), np.float32)} if bias else {})
+    stored, _ = model.stored(kind, [name, bias] if bias else [name])
+    for field in stored.keys() & new.keys():
+        new[field] = new[field].copy()
+        new[field][known >= 0] = np.asarray(stored[field])[known[known >= 0]]
+    return new
 
 
 def _score_rows(

@@ -28,6 +28,9 @@ FURTHER = (
 """More names of sides. They may be words of a graph too, so they do not tell a line of names."""
 NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
 # names never taken for a missing one; the last of them pandas writes and reads for its index
+GUESSED = (
+    3  # columns of a table of which the first two are taken for the ends, whatever their names
+)
 NEVER = re.compile(r".*(time|timestamp|date)|ts|index||indexlevel\d+|unnamed\d+")
 
 WORD = re.compile(r"[a-z]+")
@@ -277,6 +280,28 @@ def _caller_places(header: Sequence[str], asked: Sequence[str]) -> dict[int, int
     return places
 
 
+def refuse_guess(header: Sequence[str], wanted: WantedColumns, path: str) -> None:
+    """Raise DataError if a table has more columns than ends and a number, none is called as an end,
+    and the caller names none: any might be one.
+    """
+    if wanted.columns is None and len(header) > GUESSED and not _match_names(header, wanted):
+        raise _unnamed_error(header, wanted, " and ".join(wanted.labels[:2]), header, path)
+
+
+def _unnamed_error(
+    header: Sequence[str], wanted: WantedColumns, labels: str, free: Sequence[str], path: str
+) -> DataError:
+    """Return the error about columns that may be any of the `free` ones."""
+    return DataError(
+        f"{labels} may be any of the columns {_list_names(free)}",
+        where=path,
+        do=(
+            f"It has {_list_names(header)}; say --columns {','.join(wanted.labels)} with its "
+            "names in their places."
+        ),
+    )
+
+
 def _by_name(
     header: Sequence[str], wanted: WantedColumns, path: str, numeric: Numeric, left: int
 ) -> dict[int, int]:
@@ -309,14 +334,7 @@ def _by_name(
     )
     if missing and left_out and (telling or any(at != place for at, place in places.items())):
         labels = " and ".join(wanted.labels[at] for at in missing)
-        raise DataError(
-            f"{labels} may be any of the columns {_list_names([header[place] for place in free])}",
-            where=path,
-            do=(
-                f"It has {_list_names(header)}; say --columns {','.join(wanted.labels)} with its "
-                "names in their places."
-            ),
-        )
+        raise _unnamed_error(header, wanted, labels, [header[place] for place in free], path)
     _fill_places(places, plain, count, lambda at: {plain[place] for place in free})
     return places
 

@@ -132,7 +132,10 @@ def _id_types_by_end(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
 def no_row_error(bad: BadRows, what: str) -> DataError:
     """Return the error about data of which no row is left."""
     if not bad.count:
-        return DataError(f"{bad.path} holds no {what}", do=NO_ROW.replace("edge", what))
+        return DataError(
+            f"{bad.path} holds no {what}",
+            do=NO_ROW.replace("an edge", f"a {what}" if what == "row" else f"an {what}"),
+        )
     return bad.no_usable_row()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays import arrow, stores
 from tux.arrays.frame_columns import DATES, FLOATS, TIMES
 from tux.base.errors import DataError
-from tux.io.edges.columns import WantedColumns, find_column, find_columns
+from tux.io.edges.columns import WantedColumns, find_column, find_columns, refuse_guess
 from tux.io.edges.layout import beginning, edge_layout
 from tux.io.edges.table import parquet_pieces, read_by_layout
 from tux.io.formats.format import name_ending
@@ -41,6 +41,7 @@ class TextTable:
         wanted = WantedColumns(ends, {}, columns)
         if (table := edge_layout(first, wanted)) is None:
             raise DataError(f"{path} holds no edge", do=NO_ROW)
+        refuse_guess(table.layout.header or [], wanted, path)
         self.path, self.first, self.wanted, self.table = path, first.path, wanted, table
 
     @property
@@ -112,7 +113,17 @@ class TextTable:
                 ended = start is not None
             return start
 
-        return lines.blocks(blocks(self.path, begin=keep_head))
+        return lines.blocks(map(self._check_bytes, blocks(self.path, begin=keep_head)))
+
+    def _check_bytes(self, block: bytes) -> bytes:
+        """Return a block. Raises `DataError` for the byte that stands for breaks inside of rows."""
+        if arrow.BREAK in block:
+            raise DataError(
+                "a row holds the byte 0x1e, at which rows are not to be cut",
+                where=self.path,
+                do="Remove it, or write the table as Parquet.",
+            )
+        return block
 
 
 def _cut_lines(block: bytes, layout: TextLayout) -> tuple[np.ndarray, np.ndarray]:
@@ -142,6 +153,7 @@ class ParquetTable:
         self.types = arrow.parquet_types(self.files[0])
         kinds = [*self.types.values()]
         wanted = WantedColumns(ends, {}, columns)
+        refuse_guess([*self.types], wanted, path)
         self.picks = find_columns(
             [*self.types], wanted, self.files[0], lambda at: arrow.is_number(kinds[at])
         )
