@@ -116,6 +116,12 @@ def test_entries_of_any_kind_are_kept():
     assert len(held["tags"]) == 1 and len(train["tags"]) == 2
 
 
+def test_numbers_of_numpy_are_numbers():
+    plain = tux.split(COLUMNS, seed=3, test_share=0.25)[1]["row"].tolist()
+    held = tux.split(COLUMNS, seed=np.int64(3), test_share=np.float32(0.25))[1]
+    assert held["row"].tolist() == plain
+
+
 @pytest.mark.parametrize("wrong", [{"columns": ["a", "b"]}, {"time": 4}, {"test_share": "0.2"}])
 def test_arguments_of_another_type_are_refused(wrong):
     by = {"by": "time"} if "time" in wrong else {}

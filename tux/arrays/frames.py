@@ -110,7 +110,7 @@ def arrow_table(frame: Frame) -> Any:
 
 def take_rows(data: Any, mask: np.ndarray) -> Any:
     """Return the rows of a table whose entry in a mask (m,) is true, as a table of the same
-    library; columns of a dict or a tuple stay of theirs. Raises `DataError` for others.
+    library; each column of a dict or a tuple keeps its kind. Raises `DataError` for others.
     """
     if isinstance(data, Mapping):
         return {name: _take_entries(column, mask) for name, column in data.items()}

@@ -204,7 +204,7 @@ def _flags() -> Flags:
     flags.add("--only", "file of the items that may be listed: one id a row [default: all]", INPUT)
     flags.add(
         "--exclude",
-        "file of pairs that are not listed again, such as the ratings of training",
+        "file of pairs that are not listed again, such as the ratings of training; may be repeated",
         INPUT,
         action="append",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -49,7 +50,7 @@ class HeldOutRule:
             raise UsageError(f"--by {self.by} is no rule", do=f"there are: {', '.join(WAYS)}")
         if self.time is not None and not isinstance(self.time, str):
             raise UsageError(f"--time is {self.time!r}", do="give the name of a column")
-        if not isinstance(self.known_share, int | float) or not isinstance(self.seed, int):
+        if not isinstance(self.known_share, Real) or not isinstance(self.seed, Integral):
             raise UsageError("--test-share and --seed are numbers", do="give numbers")
         if self.share is not None and self.by == "leave-one-out":
             raise UsageError(
