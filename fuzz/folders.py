@@ -26,6 +26,7 @@ from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.cli.info import describe_parts, describe_run
 from tux.engine.model import WorkerModel
 from tux.engine.records import COSTS
+from tux.engine.start_model import model_file
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.cut_folder import without_edges
@@ -34,7 +35,7 @@ from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph
 from tux.inputs.pairs import read_pairs
 from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
-from tux.run_folder.model_files import model_file, read_ids
+from tux.run_folder.model_files import read_ids
 
 NPY = 128  # bytes before the numbers of an array
 FOLDER_SHARE = 0.2

@@ -41,14 +41,16 @@ def complete_stages(
     """Return the `stages` of `program`'s method ("setup", "stages" or "evaluate") with those that
     compute numbers of the context:
 
-        setup      first, one Exchange and one GlobalSync for all `mean_of`
+        setup      first, one Exchange and one GlobalSync for all `mean_of`, unless the run begins
+                   with a model
         evaluate   first, the same for all `measure`, without held-out data too: the random numbers
                    of stages behind them are the same
         all        a number with a formula is computed by the first GlobalSync after all of its
                    totals were added to, and after the numbers with formulas that it names; where
                    none follows, by one at the end
     """
-    if method == "setup" and (means := _numbers(program, judging=False)):
+    at_first = method == "setup" and not cluster.from_model  # a model has these numbers
+    if at_first and (means := _numbers(program, judging=False)):
         role = _first_role(program, returned_stages(program, "stages", cluster))
         stages = [exchange_statistics(program, means, role), GlobalSync(), *stages]
     if method == "evaluate" and (measured := _numbers(program, judging=True)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tux.apps.als import conjugate, normal
+from tux.apps.als import conjugate, normal, prior
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
@@ -72,13 +72,14 @@ class ALS(Program):
     alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0)
     steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
     precision = "f4"
-    epochs = 10
+    epochs, epochs_from = 10, 2
     monitor = "test_rmse"
     input = Feedback()
-    user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
+    user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"), old=shared("f4", kept=False))
     item = Vertex(
         f=shared("f4", "rank", init=first_factors),
         n=value("f4"),
+        old=value("f4", kept=False),
         seen=delta("i4"),
         here=delta("i4"),
         got=delta("f4", conjugate.numbers_per_item),
@@ -95,6 +96,7 @@ class ALS(Program):
         offset=value("f8"),
         gram=value("f4", gram_shape, kept=False),
         products=total("f8", gram_shape),
+        **prior.CONTEXT,
         **{name: total() for name in ("edges", "loss", "norms")},
     )
 
@@ -112,10 +114,16 @@ class ALS(Program):
         counts = Exchange(count), Exchange(count_ratings, over="item", additive=True)
         return [*counts, Apply("item", copy_count), GlobalSync(set_offset)]
 
+    def setup_from(self):
+        counts = Exchange(prior.count_more), Exchange(count_ratings, over="item", additive=True)
+        return [*counts, Apply("item", prior.add_count)]
+
     def stages(self, cluster):
         of = conjugate if self.steps else normal
-        users = *gram_of(self, "item"), Exchange(of.solve_user)
-        items = *gram_of(self, "user"), Exchange(of.solve_item, over="item", cut=False)
+        priors = {end: prior.mean_of(end) if cluster.from_model else [] for end in ("item", "user")}
+        users = *gram_of(self, "item"), *priors["item"], Exchange(of.solve_user)
+        ours = Exchange(of.solve_item, over="item", cut=False)
+        items = *gram_of(self, "user"), *priors["user"], ours
         others = of.cut_item_stages() if cluster.workers > 1 else []
         # Steps of conjugate gradients need the latest products; exact solutions take older factors.
         wait = [Barrier()] if self.steps else []

@@ -21,12 +21,12 @@ def numbers_per_item(p):
 
 def solve_user(user, edges, tau, p):
     """Move a user's factors towards the best ones."""
-    solve(edges, item_of, user.f, user.n, tau, p)
+    solve(edges, item_of, user, tau, p)
 
 
 def solve_item(item, edges, tau, p):
     """Move the factors of an item that has all its edges towards the best ones."""
-    solve(edges, user_of, item.f, item.n, tau, p)
+    solve(edges, user_of, item, tau, p)
 
 
 def gather_residual(item, edges, tau, p):
@@ -44,7 +44,7 @@ def set_direction(item, tau, p):
         return
     for k in range(p.rank):
         item.r[k] = item.got[k]
-    item.square = begin(item.f, item.n, item.r, item.d, tau, p)
+    item.square = begin(item.f, item.n, item.old, item.r, item.d, tau, p)
 
 
 def gather_product(item, edges, tau, p):
@@ -57,7 +57,7 @@ def gather_product(item, edges, tau, p):
 def step(item, tau, p):
     """Make the step, and set the next direction."""
     got = item.got.copy()
-    item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
+    item.square = advance(item.f, item.n, item.old, item.r, item.d, got, item.square, tau, p)
 
 
 def cut_item_stages():

@@ -50,49 +50,67 @@ def add(edges, far, a, b, tau, p):
     packed_add(a, weighted, rows, count)
 
 
-def solve(a, b, n, x, tau, p):
-    """Write the solution into x; `a` and `b` are changed."""
-    if p.implicit:
-        at = 0
-        for i in range(p.rank):
-            for j in range(i + 1):
-                a[at + j] += tau.gram[i, j]
-            at += i + 1
-    at = -1
-    for i in range(p.rank):
-        at += i + 1
-        a[at] += penalty(n, p)
-    if n > 0 and packed_solve(a, b):
+def solve(a, b, n, old, x, tau, p):
+    """Write the solution into x; `a` and `b` are changed. Of a vertex with `old` ratings, x moves
+    by the solution of what these leave (`tux.apps.als.prior`).
+    """
+    if n <= old:
+        return
+    if old > 0:
+        subtract_product(a, x, b, p)
         for k in range(p.rank):
-            x[k] = b[k]
+            b[k] -= (penalty(n, p) - penalty(old, p)) * x[k]
+    at = 0
+    for i in range(p.rank):
+        for j in range(i + 1):
+            if p.implicit:
+                a[at + j] += tau.gram[i, j]
+            if old > 0:
+                a[at + j] += old * tau.prior[i, j]
+        at += i + 1
+        a[at - 1] += penalty(n, p)
+    if packed_solve(a, b):
+        for k in range(p.rank):
+            x[k] = b[k] + (x[k] if old > 0 else 0.0)
 
 
-def solve_own(edges, far, x, n, tau, p):
+def subtract_product(a, x, b, p):
+    """Compute b -= A x, of A the lower triangle."""
+    at = 0
+    for i in range(p.rank):
+        for j in range(i):
+            b[i] -= a[at + j] * x[j]
+            b[j] -= a[at + j] * x[i]
+        b[i] -= a[at + i] * x[i]
+        at += i + 1
+
+
+def solve_own(edges, far, x, n, old, tau, p):
     """Set x to the solution of a vertex that has all its edges."""
     a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)
     b = np.zeros(p.rank, np.float64)
     add(edges, far, a, b, tau, p)
-    solve(a, b, n, x, tau, p)
+    solve(a, b, n, old, x, tau, p)
 
 
 def solve_user(user, edges, tau, p):
     """Find the best factors of a user."""
-    solve_own(edges, item_of, user.f, user.n, tau, p)
+    solve_own(edges, item_of, user.f, user.n, user.old, tau, p)
 
 
 def solve_item(item, edges, tau, p):
     """Find the best factors of an item that has all its edges."""
-    solve_own(edges, user_of, item.f, item.n, tau, p)
+    solve_own(edges, user_of, item.f, item.n, item.old, tau, p)
 
 
 def find_user(user, edges, out, tau, p):
     """Write the best factors of a new user."""
-    solve_own(edges, item_of, out, len(edges), tau, p)
+    solve_own(edges, item_of, out, len(edges), 0, tau, p)
 
 
 def find_item(item, edges, out, tau, p):
     """Write the best factors of a new item."""
-    solve_own(edges, user_of, out, len(edges), tau, p)
+    solve_own(edges, user_of, out, len(edges), 0, tau, p)
 
 
 def gather(item, edges, tau, p):
@@ -110,7 +128,7 @@ def gather(item, edges, tau, p):
 def solve_gathered(item, tau, p):
     """Find the best factors of an item that is on several workers."""
     if item.here:
-        solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
+        solve(item.a.copy(), item.b.copy(), item.n, item.old, item.f, tau, p)
 
 
 def cut_item_stages():

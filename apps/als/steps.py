@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux import axpy
 from tux.apps.als.edges import pull
 
 ENOUGH = 1e-20
@@ -41,6 +42,13 @@ def shared_part(v, out, tau, p):
                 out[k] -= v[i] * g[i, k]
 
 
+def prior_part(v, old, out, tau, p):
+    """Compute out -= the matrix of old ratings times v (`tux.apps.als.prior`)."""
+    if old > 0:
+        for i in range(p.rank):
+            axpy(-old * v[i], tau.prior[i], out)
+
+
 def product(x, y):
     """Return the inner product, in double precision."""
     total = np.float64(0)
@@ -49,22 +57,29 @@ def product(x, y):
     return total
 
 
-def begin(x, n, r, d, tau, p):
-    """Complete r, which is the edges' part of b - A x, and set the first direction. Return r.r."""
-    shared_part(x, r, tau, p)
+def begin(x, n, old, r, d, tau, p):
+    """Complete r, which is the edges' part of b - A x, and set the first direction. Return r.r. Of
+    a vertex with `old` ratings, b - A x is 0 without the edges.
+    """
+    weight = penalty(n, p)
+    if old > 0:
+        weight -= penalty(old, p)
+    else:
+        shared_part(x, r, tau, p)
     for k in range(p.rank):
-        r[k] -= penalty(n, p) * x[k]
+        r[k] -= weight * x[k]
         d[k] = r[k]
     return product(r, r)
 
 
-def advance(x, n, r, d, got, square, tau, p):
+def advance(x, n, old, r, d, got, square, tau, p):
     """Make a step, from got = the edges' part of -A d, which is changed. Return r.r after it, 0 if
     there is no further step.
     """
     if square <= ENOUGH:
         return square
     shared_part(d, got, tau, p)
+    prior_part(d, old, got, tau, p)
     for k in range(p.rank):
         got[k] -= penalty(n, p) * d[k]
     curvature = -product(d, got)
@@ -80,13 +95,16 @@ def advance(x, n, r, d, got, square, tau, p):
     return after
 
 
-def solve(edges, far, x, n, tau, p):
+def solve(edges, far, v, tau, p):
     """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
+    if v.n <= v.old:
+        return
+    x, n, old = v.f, v.n, v.old
     r, d, got = np.zeros(p.rank), np.zeros(p.rank), np.zeros(p.rank)
     pull(edges, far, x, 1.0, r, tau, p)
-    square = begin(x, n, r, d, tau, p)
+    square = begin(x, n, old, r, d, tau, p)
     for _ in range(p.steps):
         for k in range(p.rank):
             got[k] = 0
         pull(edges, far, d, 0.0, got, tau, p)
-        square = advance(x, n, r, d, got, square, tau, p)
+        square = advance(x, n, old, r, d, got, square, tau, p)

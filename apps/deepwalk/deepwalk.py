@@ -29,10 +29,13 @@ def small_vectors(p):
 
 
 def make(start, path, noise, at, topology, p, rng):
-    """Make a walk, step by step, and at its last place the pool of negatives."""
-    step(start, path, at, topology, p, rng)
-    if at == len(path) - 1:
-        fill(noise, topology, rng)
+    """Make a walk, step by step, and at its last place the pool of negatives; none from a vertex of
+    the model with which the run begins.
+    """
+    if start >= p.known:
+        step(start, path, at, topology, p, rng)
+        if at == len(path) - 1:
+            fill(noise, topology, rng)
 
 
 class DeepWalkInput(EmbeddingInput):
@@ -68,7 +71,7 @@ class DeepWalk(WalkProgram, Embedding):
         low=0,
         former="batch",
     )
-    epochs = 1
+    epochs, epochs_from = 1, 3
     input = DeepWalkInput(labels=True)
     node = Vertex(
         remote=True,
@@ -76,6 +79,9 @@ class DeepWalk(WalkProgram, Embedding):
         c=shared("dimensions", combine="sqrt_mean", wire="i1"),
     )
     link = Edge("node", "node")
+
+    def setup_from(self):
+        return []
 
     def stages(self, cluster):
         walks = Generate(

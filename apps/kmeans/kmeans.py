@@ -10,7 +10,7 @@ from __future__ import annotations
 from tux.apps.kmeans import first, start
 from tux.apps.kmeans.batches import add, grow_clusters, join, start_sums
 from tux.apps.kmeans.clusters import CONTEXT, Clusters, sample_fields
-from tux.apps.kmeans.lloyd import judge, judge_anew
+from tux.apps.kmeans.lloyd import judge, judge_anew, keep_members
 from tux.apps.kmeans.nearest import forget, relocate
 from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek
 from tux.program.fields import data, delta, mirror, shared, total, value
@@ -42,17 +42,25 @@ class SparseKMeans(Clusters):
     )
 
     def setup(self):
-        known = [
+        centers = self._random() if self.init == "random" else self._greedy()
+        sums = [Apply("feature", start_sums)] if self.batch_size else []
+        return [*self._measured(), *centers, *sums, *self._assigned()]
+
+    def setup_from(self):
+        kept = Apply("feature", start_sums), GlobalSync(keep_members)
+        return [*self._measured(), *kept, *self._assigned()]
+
+    def _measured(self):
+        return [
             ForEach("sample", start.count),
             Exchange(first.measure, over="sample", shares=8),
             GlobalSync(first.set_count),
             Apply("feature", first.mean),
             GlobalSync(first.set_variance),
         ]
-        known += self._random() if self.init == "random" else self._greedy()
-        if self.batch_size:
-            return [*known, Apply("feature", start_sums)]
-        return [*known, Exchange(assign, over="sample"), GlobalSync(judge)]
+
+    def _assigned(self):
+        return [] if self.batch_size else [Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):
         return [

@@ -36,17 +36,26 @@ class PointKMeans(Clusters):
     )
 
     def setup(self):
-        known = [
+        centers = self._random() if self.init == "random" else [self._greedy()]
+        sums = [GlobalSync(point_passes.start_sums)] if self.batch_size else []
+        return [*self._measured(), *centers, *sums, *self._assigned()]
+
+    def setup_from(self):
+        return [*self._measured(), GlobalSync(point_passes.keep_sums), *self._assigned()]
+
+    def _measured(self):
+        return [
             Apply("sample", start.count),
             Apply("sample", point_first.measure),
             GlobalSync(point_first.set_mean),
             Apply("sample", point_first.add_square),
             GlobalSync(point_first.set_variance),
         ]
-        known += self._random() if self.init == "random" else [self._greedy()]
+
+    def _assigned(self):
         if self.batch_size:
-            return [*known, GlobalSync(point_passes.start_sums)]
-        return [*known, Apply("sample", point_passes.assign), GlobalSync(point_passes.end_pass)]
+            return []
+        return [Apply("sample", point_passes.assign), GlobalSync(point_passes.end_pass)]
 
     def _random(self):
         return [

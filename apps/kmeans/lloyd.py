@@ -15,6 +15,11 @@ def place(tau):
     tau.share[:] = np.where(some, -2 / size, 0.0)
 
 
+def keep_members(tau):
+    """Count the samples of a model with which the run begins: they stay in their clusters."""
+    tau.members[:] = tau.size
+
+
 def center_drifts(tau, square, crossed):
     """Return how far each center has moved, squared, (clusters,): its squared sums are now
     `square`, and the products of its old and new sums `crossed`.

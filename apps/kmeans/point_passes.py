@@ -7,7 +7,7 @@ with several centers.
 
 import numpy as np
 
-from tux.apps.kmeans.lloyd import judge, shift
+from tux.apps.kmeans.lloyd import judge, keep_members, shift
 from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
 
 
@@ -111,6 +111,15 @@ def end_pass(tau, p):
 def start_sums(tau):
     """Set the sums to those of the first centers, as if each were a sample of its own."""
     tau.sums[:] = tau.center
+
+
+def keep_sums(tau):
+    """Set the sums to those of the samples of a model with which the run begins, which stay in
+    their clusters.
+    """
+    tau.sums[:] = tau.center * tau.size[:, None]
+    keep_members(tau)
+    set_across(tau)
 
 
 def join(sample, tau, p):

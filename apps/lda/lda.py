@@ -98,6 +98,8 @@ class LDA(Topics):
     def setup(self, cluster):
         return self.initial(begin, cluster)
 
+    setup_from = setup
+
     def stages(self, cluster):
         f = sample_by_alpha if self.asymmetric else sample
         return [self.sweep(f, "rotated", cluster, self.shares()), *self.optimised()]

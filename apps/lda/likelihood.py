@@ -6,7 +6,8 @@ Steyvers, PNAS 2004)
     over documents of  lnG(A) - lnG(A + N_d) + sum_k lnG(a_k + n_dk) - lnG(a_k)
     over topics of     lnG(V b) - lnG(V b + n_k) + sum_w lnG(b + n_wk) - lnG(b)
 
-Where counts begin with seed words, the second line is that of all counts less that of these.
+Where counts begin with seed words, or with those of a model, the second line is that of all counts
+less that of these.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}
 CONTEXT = {
     "V": value("f8"),
     "smooth": value("f4"),
-    "seeded": value("f8", kept=False),
+    "seeded": value("f8", kept=False),  # likelihood of the counts before the first draw
     **PRIORS,
     **_TOTALS,
     **_METRICS,
@@ -46,12 +47,31 @@ def set_priors(tau, p):
     words with which counts begin.
     """
     tau.alpha[:], tau.beta = p.alpha, p.beta
-    tau.V, tau.smooth = tau.words, tau.words * tau.beta
-    follow_alpha(tau)
+    follow_priors(tau)
     tau.seeded = 0.0
     for n in tau.n[tau.n > 0]:
         tau.seeded += n / p.seed_weight * rise(math.lgamma, tau.beta, p.seed_weight)
         tau.seeded -= rise(math.lgamma, tau.V * tau.beta, n)
+
+
+def follow_priors(tau):
+    """Set V, and all that follows from the priors."""
+    tau.V, tau.smooth = tau.words, tau.words * tau.beta
+    follow_alpha(tau)
+
+
+def recall(word, tau, p):
+    """Count a word that occurs, and add the likelihood of its counts in a model."""
+    occurs(word, tau)
+    likely_words(word, tau, p)
+
+
+def keep_priors(tau):
+    """Set what follows from a model's priors, and the likelihood of its counts, which are there
+    before the first draw.
+    """
+    follow_priors(tau)
+    tau.seeded = tau.likelihood - likelihood_of_topics(tau)
 
 
 def likely_topics(document, tau):
@@ -74,5 +94,10 @@ def report(tau):
     """Set the likelihood by occurrence, with the topics' part; nothing where nothing occurs."""
     if tau.tokens == 0:
         return
-    topics = sum(rise(math.lgamma, tau.V * tau.beta, n) for n in tau.n)
-    tau.loglik_per_token = (tau.likelihood - topics - tau.seeded) / tau.tokens
+    drawn = tau.likelihood - likelihood_of_topics(tau) - tau.seeded
+    tau.loglik_per_token = drawn / tau.tokens
+
+
+def likelihood_of_topics(tau):
+    """Return by what the number of occurrences of each topic lowers the joint likelihood."""
+    return sum(rise(math.lgamma, tau.V * tau.beta, n) for n in tau.n)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from tux.apps.lda.fold_in import infer, perplexity, score_completion
 from tux.apps.lda.likelihood import (
     CONTEXT,
+    keep_priors,
     likely_topics,
     likely_words,
     occurs,
+    recall,
     report,
     set_priors,
     tally,
@@ -116,12 +118,14 @@ class Topics(Program):
 
     def initial(self, begin, cluster):
         """Return the stages that count the words and give each occurrence its first topic by
-        `begin`.
+        `begin`. The counts of a model with which the run begins stay, and so do its priors.
         """
         return [
             Exchange(tally, shares=self.shares()),
             Apply("word"),
-            GlobalSync(set_priors, aggregate=occurs),
+            GlobalSync(keep_priors, aggregate=recall)
+            if cluster.from_model
+            else GlobalSync(set_priors, aggregate=occurs),
             self.sweep(begin, "pipelined", cluster, self.shares()),
         ]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from tux import Context, Edge, Program, Vertex, data, metric, mirror, param, total, value
 from tux.apps.blockpg.quality import probability
 from tux.apps.blockpg.weights import parse_labels
-from tux.apps.linear import averaging, copies, lbfgs, start, stochastic, two_loops, widths
+from tux.apps.linear import averaging, copies, lbfgs, prior, start, stochastic, two_loops, widths
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import PATH, is_optimal
@@ -26,6 +26,7 @@ from tux.apps.linear.weights import LinearReport
 from tux.program.input import class_names
 from tux.stages import Barrier, ForEach, GlobalSync, Score
 
+OF_OTHERS = {**stochastic.FEATURE, **prior.FEATURE}
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
 
@@ -101,18 +102,14 @@ class Linear(Program):
     sample = Vertex(
         whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
     )
-    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **stochastic.FEATURE, **copies.FEATURE)
+    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **OF_OTHERS, **copies.FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},
         **{name: value("f8", kept=False) for name in ("l1", "l2", "bend", "size")},
         **{name: total() for name in ("samples", "weights")},
-        **widths.CONTEXT,
-        **two_loops.CONTEXT,
-        **stochastic.CONTEXT,
-        **averaging.CONTEXT,
-        **PATH,
-        **JUDGED,
+        **{**widths.CONTEXT, **two_loops.CONTEXT, **prior.CONTEXT, **stochastic.CONTEXT},
+        **{**averaging.CONTEXT, **PATH, **JUDGED},
     )
 
     def __init__(self, *nameless, **parameters):
@@ -122,10 +119,14 @@ class Linear(Program):
         self.agree = "path" if self.solver == "lbfgs" else "optimum"
 
     def setup(self):
-        begun = SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])
         of, begin = LOSSES[self.loss].wide or start, GlobalSync(start.begin)
         weights = ForEach("sample", of.weigh), begin, Barrier(), ForEach("sample", of.centre)
-        return [*weights, *begun]
+        return [*weights, *SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])]
+
+    def setup_from(self):
+        loss = LOSSES[self.loss]
+        weights = ForEach("sample", (loss.wide or start).weigh), GlobalSync(start.set_constants)
+        return [*weights, *prior.prior_stages(self, loss), *lbfgs.start_stages(self, loss)]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])

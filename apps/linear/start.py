@@ -39,6 +39,11 @@ def begin(tau, p):
     """Set all that follows from the parameters and the labels."""
     if p.fit_intercept and tau.weights > 0:
         set_fields(tau, b=first_intercept(p.loss, tau.labels, tau.weights))
+    set_constants(tau, p)
+
+
+def set_constants(tau, p):
+    """Set what follows from the parameters and the number of samples."""
     tau.size = tau.samples
     tau.l1, tau.l2 = p.l1 * p.penalty.l1, p.l2 * p.penalty.l2
     tau.bend = p.loss.bend

@@ -50,7 +50,7 @@ CONTEXT = {
 def set_coefficients(tau, p):
     """Set the coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made = p.pairs, tau.iteration
-    at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.fit_intercept))
+    at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.fit_intercept and not tau.tied))
     s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
     set_fields(tau, g=g)
     mine = np.concatenate([tau.past, g[None]])

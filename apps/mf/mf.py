@@ -3,7 +3,8 @@
 
 A vertex's step is step / sqrt(mean of G); G grows by its squared gradient |reg p - e q|^2 = reg^2
 |p|^2 - 2 reg e p.q + e^2 |q|^2 over each of two groups of dimensions (Chin et al., PAKDD 2015): the
-`warm` first ones start positive and the first epoch trains them alone.
+`warm` first ones start positive and the first epoch trains them alone. A run that begins with a
+model keeps G, so vertices with many ratings move little.
 """
 
 import numpy as np
@@ -31,32 +32,7 @@ from tux import (
     value,
 )
 from tux.apps.mf.fold_in import find_item, find_user
-
-
-def choose_unit(tau, p):
-    """Set the step, and the root of the unit: of the standard deviation, or of a fifth of the root
-    mean square, as steps in a much smaller unit diverge.
-    """
-    tau.root = max(tau.square - tau.mean**2, tau.square / 25) ** 0.25 or 1.0
-    tau.step = p.learning_rate * tau.root
-
-
-def begin(v, tau, p):
-    """Draw factors from U(0, 1), in the ratings' units: the first group positive, the rest around
-    zero; norms and G to match.
-    """
-    for k in range(p.rank):
-        v.f[k] = (v.f[k] if k < p.warm else 0.8 * (v.f[k] - 0.5)) * tau.root / np.sqrt(p.rank)
-    v.G[0], v.G[1] = min(p.rank, p.warm) * tau.root**6, max(p.rank - p.warm, 1) * tau.root**6
-    renorm(v, p)
-
-
-def renorm(v, p):
-    """Compute the squared norms of the two groups anew: masters have folded the changes of several
-    replicas.
-    """
-    v.norm[0] = dot(v.f, v.f, min(p.rank, p.warm))
-    v.norm[1] = dot(v.f, v.f) - v.norm[0]
+from tux.apps.mf.start import begin, begin_new, choose_unit, renorm, set_step
 
 
 def advance(v, group, other, product, err, step, p):
@@ -131,6 +107,9 @@ class MF(Program):
 
     def setup(self):
         return [GlobalSync(choose_unit), Apply("user", begin), Apply("item", begin)]
+
+    def setup_from(self):
+        return [GlobalSync(set_step), Apply("user", begin_new), Apply("item", begin_new)]
 
     def stages(self):
         batch = MiniBatch(

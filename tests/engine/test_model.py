@@ -15,11 +15,12 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.errors import DiskError, ProgramError
 from tux.engine.model import WorkerModel, model_fields
+from tux.engine.start_model import StartModel, model_reader
 from tux.engine.training import Training
 from tux.rows import table
 from tux.rows.table import PIECE, RowTable, pieces
 from tux.run_folder import model_files
-from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill
+from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord
 from tux.run_folder.model_columns import (
     column_pieces,
     columns_of,
@@ -165,8 +166,8 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
     for field in ("held", "every"):
         assert [mine.tolist() for mine in stored[field]] == found[field]
     assert stored["held"].values.dtype == np.uint16 and stored["every"].values.dtype == np.float32
-    fresh = start(NumberedBags(), BAGS, jit=False)
-    fill(tmp_path / "out", fresh)
+    known = StartModel({"bag": 3, "word": 3}, model_reader(tmp_path / "out"))
+    fresh = start(NumberedBags(), BAGS, jit=False, start=known)
     assert model_fields(fresh, "word")["n"].tolist() == [2, 4, 1] and model_fields(fresh, "bag")[
         "most"
     ].tolist() == [0, 4, 3]

@@ -10,11 +10,12 @@ from tux.api.result import Run
 from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
+from tux.engine.start_model import model_file
 from tux.predict.predict import reopen_program
 from tux.program.params import use_present_names
 from tux.program.program import Program
 from tux.run_folder.folder import read_metrics, read_run
-from tux.run_folder.model_files import OF_EDGES, check_model, model_file, read_tables
+from tux.run_folder.model_files import OF_EDGES, check_model, read_tables
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:

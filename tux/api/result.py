@@ -25,6 +25,7 @@ from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.predict.export import formats_of
 from tux.predict.judge_topics import WORDS, judge_topics
+from tux.predict.predict import TrainedModel
 from tux.predict.topics import TOPICS, check_topics, topics_of
 from tux.program.program import Program
 from tux.program.report import Model
@@ -137,8 +138,8 @@ class Run:
         (columns=, form=, vocab=, stop=, on_bad_row=). Raises DataError, and ProgramError for a
         program that predicts nothing.
         """
-        found = predicting.predict(self._trained_model(), data, vertices, reading)
-        return Table(found) if ids else self._trained_model().stage.array(found)
+        found = predicting.predict(trained_model(self), data, vertices, reading)
+        return Table(found) if ids else trained_model(self).stage.array(found)
 
     @in_python()
     def fold_in(
@@ -160,7 +161,7 @@ class Run:
         vertex gets zeros. `vertices` and `reading`: as in `predict`. A program that predicts for
         rows gives its predictions. Raises DataError, and UsageError for a program that cannot.
         """
-        model = self._trained_model()
+        model = trained_model(self)
         return Table(predicting.fold_in(model, data, of, keep_known, vertices, reading))
 
     @in_python()
@@ -176,7 +177,7 @@ class Run:
         Raises DataError for a user or an item that training has not seen, UsageError for a program
         whose scores are not inner products.
         """
-        model, fields = self._trained_model(), self._model().fields
+        model, fields = trained_model(self), self._model().fields
         return topping.recommend(model, fields, self.vertices, users, n, exclude, only)
 
     @in_python()
@@ -221,7 +222,7 @@ class Run:
         check_topics(self.program)
         counts, number = self.export(TOPICS)["n"], topping.whole_number(top)
         how = options_of(Reading, reading)
-        model = self._trained_model()
+        model = trained_model(self)
         return judge_topics(model, counts, texts, measure, number, how, predicting.warn)
 
     @in_python()
@@ -308,10 +309,6 @@ class Run:
 
     # ---- the model in other forms
 
-    def _trained_model(self) -> Any:
-        """Return the model in the form that `tux.predict.predict` takes."""
-        return predicting.memory_model(self._record, self.program, self.vertices, self.context)
-
     def _model(self) -> Model:
         """Return the model in the form that the program's report takes."""
         fields: dict[str, Mapping[str, Any]] = {
@@ -330,3 +327,8 @@ def _list_numbers(values: Mapping[str, Any]) -> str:
         for name, value in values.items()
         if name != "epoch"
     )
+
+
+def trained_model(run: Run) -> TrainedModel:
+    """Return the model of a run in the form that `tux.predict.predict` takes."""
+    return predicting.memory_model(run._record, run.program, run.vertices, run.context)

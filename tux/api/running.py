@@ -10,13 +10,14 @@ from tux.api.elsewhere import run_elsewhere
 from tux.api.loading import load as load
 from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
-from tux.api.result import Run
+from tux.api.result import Run, trained_model
 from tux.arrays import stores
 from tux.base.errors import UsageError
 from tux.base.signals import pass_on_termination
 from tux.options.options import RunOptions
 from tux.options.python_words import in_python
 from tux.options.watcher import Watcher
+from tux.predict.predict import TrainedModel
 from tux.program import sources
 from tux.program.program import Program
 from tux.run_folder.model_columns import columns_of
@@ -45,7 +46,9 @@ def run(
 
     `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
     `workers` (processes), `threads`, `slack`, `columns`, `patience`, `eval_every`,
-    `checkpoint_every`, and others. `on` names an engine that places `machines`: "ray", "spark" or
+    `checkpoint_every`, and others. With `from_run`, a run or its folder, training begins with the
+    model of that run, of the same program, and `data` are new: ``tux.run(old.program, new,
+    from_run=old)``. `on` names an engine that places `machines`: "ray", "spark" or
     "local"; then data are files that each machine can read, a `ray.data.Dataset`, or a DataFrame of
     Spark. `progress` shows how the run goes on: a bar in a notebook, one line on a terminal, lines
     elsewhere; False shows nothing.
@@ -56,7 +59,13 @@ def run(
     likewise, and then the process: by SystemExit(143), or by your own handler. Raises TuxError:
     UsageError, ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
+    start = _take_start(options)
     chosen, data = run_options(program, options), data_of(data)
+    if start and (on is not None or chosen.workers not in (None, 1) or chosen.checkpoint_every):
+        raise UsageError(
+            "the run to begin with is in memory alone, and other processes are to read its model",
+            do="give that run a folder: out=DIR",
+        )
     if on is not None:
         return run_elsewhere(program, data, test, chosen, on, machines, progress)
     if type(data).__module__.startswith("ray.data"):
@@ -67,7 +76,8 @@ def run(
         raise UsageError(f"{machines} machines, and no engine that places them", do=do)
     _check_file(program, chosen)
     with watching(progress) as watch:
-        return run_from_result(session.run(program, data, test, chosen, watch), chosen.out)
+        result = session.run(program, data, test, chosen, watch, start=start)
+        return run_from_result(result, chosen.out)
 
 
 @pass_on_termination()
@@ -114,6 +124,17 @@ def run_from_result(result: session.Result, out: str | os.PathLike[str] | None =
     run = Run(record, program, result.records, model, result.tables, folder)
     run.profile = result.profile
     return run
+
+
+def _take_start(options: dict[str, Any]) -> TrainedModel | None:
+    """Take a run out of the options, with whose model another is to begin: its folder takes its
+    place, if it has one. Return the model of a run that has none.
+    """
+    given = options.get("from_run")
+    if not isinstance(given, Run):
+        return None
+    options["from_run"] = given.folder
+    return trained_model(given) if given.folder is None else None
 
 
 def _check_file(program: Program, options: RunOptions) -> None:

@@ -194,9 +194,11 @@ class EdgeData:
         `known`: their indices, and new ids, follow those of `known`.
 
         For files whose rows are vertices: the third sample of a test file is not the third sample
-        of the training file.
+        of the training file. Where none are known, the vertices keep their ids.
         """
         count = len(self.ids[kind])
+        if not len(known):
+            return replace(self, unseen={**self.unseen, kind: 0})
         if known.values.dtype.kind == "i" and int(known.values.max(initial=0)) <= LAST - count:
             ids = Ids(
                 np.concatenate([known.values, known.values.max(initial=0) + 1 + np.arange(count)])

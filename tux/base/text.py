@@ -38,7 +38,7 @@ _SAID = {
     "tux predict DIR --nearest ID": "run.similar(IDS)",
 }
 """What a message says on the command line, and in Python."""
-FLAGS = {"deadline": "--timeout", "jit": "--no-jit"}
+FLAGS = {"deadline": "--timeout", "from_run": "--from", "jit": "--no-jit"}
 """Flags of options that have another name in Python; the others are `--name`."""
 
 _ARGUMENTS = {flag: name for name, flag in FLAGS.items()} | {"--nnodes": "machines"}

@@ -76,11 +76,30 @@ def _make_program(kind: type[Program], chosen: dict[str, Any]) -> Program:
     return program
 
 
+def _parameters(args: Any, source: Source) -> dict[str, Any]:
+    """Return the parameters that the flags give; of a run that begins with the model of another,
+    those that this one has had, too.
+    """
+    given = parameters(args, source.program, show.warn)
+    if args.from_run is None:
+        return given
+    from tux.program.params import use_present_names
+    from tux.run_folder.folder import read_run
+
+    before = read_run(args.from_run)
+    known = {
+        n: x
+        for n, x in use_present_names(source.program.params, before.parameters).items()
+        if n in source.program.params
+    }
+    return known | given
+
+
 def _train(source: Source, argv: list[str]) -> int:
     from tux.cli.run_flags import run_flags
 
     args = run_flags(source, argv[0]).parse(argv[1:])
-    program = _make_program(source.program, parameters(args, source.program, show.warn))
+    program = _make_program(source.program, _parameters(args, source))
     if args.explain:
         return _explain(program, args)
     if args.machines or args.link:
@@ -102,6 +121,8 @@ def _train(source: Source, argv: list[str]) -> int:
             "--profile with --verify, which compares results and measures nothing",
             do="leave one of them out",
         )
+    if args.verify and args.from_run:
+        raise UsageError("--verify trains from the beginning", do="leave --from out")
     if args.verify:
         from tux.cli.verify import print_verification
 

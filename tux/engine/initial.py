@@ -1,9 +1,11 @@
-"""Initial values of all fields of a worker's rows: functions of (seed, type, field, dense index),
-so that they do not depend on how the graph is cut.
+"""Initial values of all fields of a worker's rows: those of a model with which it begins, and
+functions of (seed, type, field, dense index), so that they do not depend on how the graph is cut.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,8 @@ import numpy as np
 from tux.base.errors import DataError
 from tux.base.random import key
 from tux.base.text import plural_noun
-from tux.rows.table import RowTable
+from tux.engine.start_model import NOTHING, StartModel, Stored
+from tux.rows.table import RowTable, in_model
 
 if TYPE_CHECKING:
     from tux.engine.partition import Partition
@@ -20,20 +23,26 @@ CONTEXT = np.zeros(1, np.int64)
 """The dense index of the context's only row."""
 
 
-def fill_rows(partition: Partition, *, trained: bool = False) -> None:
-    """Give every field of every replica and master its initial value. DataError where a data field
-    is missing. `trained`: the rows of one worker get those of a model later, so its fields of the
-    vertices that training knows are left as they are.
+def fill_rows(partition: Partition, start: StartModel = NOTHING) -> None:
+    """Give every field of every replica and master its initial value: that of the model `start` for
+    the vertices that it has, and for the context if it has any. DataError where a data field is
+    missing, or the model has other fields.
+
+    Lists are not taken from a model: a list has as many entries as the vertex has edges.
     """
+    server, graph = partition.server, partition.graph
+    held: dict[str, list[tuple[RowTable, np.ndarray]]] = {}
     for name, table in partition.tables.items():
-        ids = CONTEXT if name == "tau" else partition.graph.vertices[name].order
-        first = partition.graph.vertices[name].n_train if trained and name != "tau" else 0
-        _fill(partition, table, ids, first)
-    server = partition.server
+        held[name] = [(table, CONTEXT if name == "tau" else graph.vertices[name].order)]
     for name, table in server.tables.items():
-        _fill(partition, table, partition.master_ids(name))
-    for table in (server.tau, server.special.table):
-        _fill(partition, table, CONTEXT)
+        held[name].append((table, partition.master_ids(name)))
+    held["tau"] += [(table, CONTEXT) for table in (server.tau, server.special.table)]
+    known = {**start.known, "tau": 1} if start.known else {}
+    for name, tables in held.items():
+        first = known.get(name, 0)
+        stored = _copy_stored(start.read, name, first, tables) if first else set[str]()
+        for table, ids in tables:
+            _fill(partition, table, ids, first, stored)
     for mirrors in partition.mirrors.values():
         mirrors.reset()
 
@@ -46,8 +55,10 @@ def check_data(partition: Partition) -> None:
                 _data(partition, table, field)
 
 
-def _fill(partition: Partition, table: RowTable, ids: np.ndarray, first: int = 0) -> None:
-    """Fill the rows of the vertices `ids`; those of a model's fields from the vertex `first` on."""
+def _fill(
+    partition: Partition, table: RowTable, ids: np.ndarray, first: int, stored: Collection[str]
+) -> None:
+    """Fill the rows of the vertices `ids`; those of `stored` fields from the vertex `first` on."""
     for field, declared in table.declared.items():
         array = table.arrays[field]
         if declared.kind == "data":
@@ -55,12 +66,53 @@ def _fill(partition: Partition, table: RowTable, ids: np.ndarray, first: int = 0
             continue
         init: Any = declared.init
         stream = key(partition.seed, "initial", table.name, field)
-        if not first or not declared.in_model or declared.is_ragged:
+        if field not in stored:
             init.fill(array, stream, ids)
         elif (new := np.flatnonzero(ids >= first)).size:
             rows = np.empty((len(new), *array.shape[1:]), array.dtype)
             init.fill(rows, stream, ids[new])
             array[new] = rows
+
+
+def _stored_fields(table: RowTable) -> list[str]:
+    """Return the names of the fields that a row takes from a model."""
+    declared, arrays = table.declared, table.arrays
+    return [
+        name
+        for name in in_model(table)
+        if not declared[name].is_ragged
+        and declared[name].kind != "data"
+        and math.prod(arrays[name].shape[1:])
+    ]
+
+
+def _copy_stored(
+    read: Stored, name: str, known: int, tables: Sequence[tuple[RowTable, np.ndarray]]
+) -> set[str]:
+    """Copy the stored fields of a type into the rows, of each table, of vertices below `known`.
+    Return the names of these fields.
+    """
+    copied = set[str]()
+    for field in _stored_fields(tables[0][0]):
+        columns, where = read(name, [field])
+        if field not in columns:
+            continue
+        copied.add(field)
+        stored = np.asarray(columns[field])
+        for table, ids in tables:
+            array = table.arrays[field]
+            shape = (known, *array.shape[1:])
+            fits = stored.size == math.prod(shape) and len(stored) == known
+            if not fits or not np.can_cast(stored.dtype, array.dtype, "same_kind"):
+                raise DataError(
+                    f"{name}.{field} is {stored.dtype} {stored.shape}, but the program has "
+                    f"{array.dtype} {shape}",
+                    where=where,
+                    do="use the program as it was when the model was trained",
+                )
+            rows = np.flatnonzero(ids < known)
+            array[rows] = stored[ids[rows]].reshape(len(rows), *shape[1:])
+    return copied
 
 
 def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:

@@ -67,7 +67,7 @@ class Partition:
         self.is_asynchronous = slack == ENDLESS
         self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
         self.profile = Profile(find_sampler(jit=jit, check=check)) if profile else None
-        self.numbers = {"workers": workers, "slack": self.slack}
+        self.numbers = {"workers": workers, "slack": self.slack, "known": 0}
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`

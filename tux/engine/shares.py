@@ -32,7 +32,6 @@ from tux.graph.share import (
     types_of,
 )
 from tux.program.program import Program, stages_of
-from tux.program.stage import Cluster
 
 WHOLE = ""
 """Stands for the digest of the graph's part, where the graph is in one."""
@@ -212,8 +211,7 @@ def _worker_share(
 
 def _labels(program: Program, worker: Worker) -> list[str]:
     """List the labels of the stages of an epoch."""
-    cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
-    return [stage.label for stage in stages_of(program, "stages", cluster)]
+    return [stage.label for stage in stages_of(program, "stages", worker.cluster)]
 
 
 def _numbers(

@@ -28,7 +28,6 @@ from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
 from tux.program.program import STAGED, stages_of
-from tux.program.stage import Cluster
 
 Ended = TypeVar("Ended", None, EndedEpoch | None)
 
@@ -68,8 +67,7 @@ class Training:
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # at the last record, or before the stretch
         self.reached = 0  # the last epoch whose clocks have all started
-        cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
-        setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
+        setup, stages, evaluate = (stages_of(program, name, worker.cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
         refuse_dependence(program, [*setup, *stages], evaluate)
         self._setup, self._stages, self._evaluate = (

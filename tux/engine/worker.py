@@ -13,11 +13,12 @@ from tux.clock.steps import Step
 from tux.engine.clock_loop import ClockLoop, EndedEpoch, PassEpochs
 from tux.engine.initial import check_data, fill_rows
 from tux.engine.partition import Partition
+from tux.engine.start_model import NOTHING, StartModel
 from tux.engine.timeline import Timeline
 from tux.graph.local import LocalGraph
 from tux.messages.message import Kind, Message
 from tux.program.program import Program
-from tux.program.stage import Stage
+from tux.program.stage import Cluster, Stage
 
 
 class Worker(Partition):
@@ -33,19 +34,25 @@ class Worker(Partition):
         graph: LocalGraph,
         *,
         fills: bool = True,
-        trained: bool = False,
+        start: StartModel = NOTHING,
         **options: Any,
     ) -> None:
-        """Allocate rows, masters and mirrors, and give them their initial values; `trained`: but
-        for those that a model will give (`fill_rows`). A worker that does not fill them takes no
-        memory for them: it only shows what to compile.
+        """Allocate rows, masters and mirrors, and give them their initial values, or those of the
+        model `start`. A worker that does not fill them takes no memory for them: it only shows what
+        to compile.
         """
         super().__init__(program, graph, **options)
-        self.timeline = Timeline(self)
+        self.timeline, self.from_model = Timeline(self), bool(start.known)
+        self.numbers["known"] = start.known.get(program.edge.ends[0], 0)
         if fills:
-            fill_rows(self, trained=trained)
+            fill_rows(self, start)
         else:
             check_data(self)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Tell a program's methods of the run."""
+        return Cluster(self.workers, self.slack, self.graph.has_test, self.from_model)
 
     def prepare(self, stages: Sequence[Stage], method: str = "") -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need, those of the program's

@@ -81,15 +81,27 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self._keep(best, X.dtype)
         return self
 
-    def _fit(self, X: Any, seed: Any) -> Run:
-        """Train from one start."""
+    def partial_fit(self, X: Any, y: Any = None) -> KMeans:
+        """Go on with new samples, given as for `fit`: each center moves to the mean of all samples
+        so far, of which those before stay in their clusters. Without a model it is `fit`.
+        `labels_` and `inertia_` are those of the new samples.
+        """
+        if (start := getattr(self, "_run", None)) is None:
+            return self.fit(X)
+        X = self._samples(X)
+        self._keep(self._fit(X, self.random_state, start), X.dtype)
+        return self
+
+    def _fit(self, X: Any, seed: Any, start: Run | None = None) -> Run:
+        """Train from one start, or from the model of a run."""
         kind: Any = SparseKMeans if sparse.issparse(X) else PointKMeans
         program = make_program(self, kind)
         data = DeferredEdges((X,), partial(_edges if sparse.issparse(X) else _points, X))
-        return fit(self, program, data, random_state=seed)
+        return fit(self, program, data, start=start, random_state=seed)
 
     def _keep(self, fitted: Run, dtype: Any) -> None:
-        """Keep plain arrays of a run."""
+        """Keep plain arrays of a run, and the run, with which `partial_fit` begins."""
+        self._run = fitted
         fields: dict[str, Any] = {"tau": fitted.context}
         ids: dict[str, np.ndarray] = {}
         if "feature" in fitted.vertices:

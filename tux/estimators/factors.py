@@ -56,7 +56,18 @@ class FactorModel(RegressorMixin, BaseEstimator):
         """Fit the vectors to ratings. Raises DataError for a table without the columns that are
         needed, and for ratings that are not finite.
         """
-        fitted = fit(self, self._program(), self._ratings(X, y))
+        return self._keep(fit(self, self._program(), self._ratings(X, y)))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on with new ratings, given as for `fit`: the vectors of users and items that are known
+        move by them, and new ones get vectors. Without a model it is `fit`.
+        """
+        start = getattr(self, "_run", None)
+        return self._keep(fit(self, self._program(), self._ratings(X, y), start=start))
+
+    def _keep(self, fitted: Run) -> Self:
+        """Keep plain arrays of a run, and the run, with which `partial_fit` begins."""
+        self._run = fitted
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]

@@ -4,7 +4,7 @@ by which its rows can be filled again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from tux.base.callers import warn_caller
 from tux.base.errors import Interrupted, UsageError
 from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
-from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
 from tux.options.watcher import NullWatcher
 from tux.predict.predict import TrainedModel, score_edges
@@ -41,21 +40,24 @@ class _Warnings(NullWatcher):
         warn_caller(flags_to_arguments(text))
 
 
-def fit(estimator: Any, program: Program, data: Any, **chosen: Any) -> Run:
-    """Train an estimator's program on data in memory, for `max_iter` epochs. Its `random_state` may
-    be `chosen` anew. Raises what `tux.run` does, and KeyboardInterrupt after
-    Ctrl-C: whoever fits several models, as a grid search, must neither go on nor take one of fewer
-    epochs for whole.
+def fit(
+    estimator: Any, program: Program, data: Any, *, start: Run | None = None, **chosen: Any
+) -> Run:
+    """Train an estimator's program on data in memory, for `max_iter` epochs, from the model of the
+    run `start`, if there is one. Its `random_state` may be `chosen` anew. Raises what `tux.run`
+    does, and KeyboardInterrupt after Ctrl-C: whoever fits several models, as a grid search, must
+    neither go on nor take one of fewer epochs for whole.
     """
     if data is None:
         raise UsageError("X is None", do="give the data that are to be fitted")
+    own = program.epochs_from if start else 0
     options = {
-        "epochs": estimator.max_iter,
+        "epochs": min(own or estimator.max_iter, estimator.max_iter),
         "seed": seed_of(chosen.get("random_state", estimator.random_state)),
         "threads": threads_of(estimator.n_jobs),
     }
     try:
-        fitted = run(program, data, progress=_Warnings(), **options)
+        fitted = run(program, data, progress=_Warnings(), from_run=start, **options)
     except Interrupted:
         raise KeyboardInterrupt from None
     if fitted.interrupted:
@@ -128,19 +130,13 @@ def scores(
     index. `fields` are the model's; vertices of the other type have its indices.
     """
     known = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
-    return score_edges(
-        program, known, asked, partial(_fill_rows, fields), threads=threads_of(n_jobs)
-    )
+    return score_edges(program, known, asked, partial(_read, fields), threads=threads_of(n_jobs))
 
 
-def _fill_rows(fields: Fields, worker: Worker) -> None:
-    """Put fields of a model into a worker's rows; the other fields stay as they begin."""
-    for name, columns in fields.items():
-        vertices = worker.graph.vertices.get(name)
-        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
-        for field, values in columns.items():
-            array = worker.tables[name].arrays[field]
-            array[rows] = np.reshape(values, (len(rows), *array.shape[1:]))
+def _read(fields: Fields, name: str, wanted: Sequence[str]) -> tuple[dict[str, np.ndarray], str]:
+    """Return those of the `wanted` fields of a type that there are."""
+    held = fields.get(name, {})
+    return {field: held[field] for field in wanted if field in held}, "memory"
 
 
 def matrix_edges(ends: tuple[str, str], matrix: Any, **fields: np.ndarray) -> EdgeData:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tux.api.result import Run
 from tux.apps.lda import LDA
 from tux.estimators.conventions import (
     BaseEstimator,
@@ -74,14 +75,23 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Fit the topics to how often documents have words, `X` (documents, words), dense or
         sparse. Fractions are rounded, with a warning. ValueError where no word occurs.
         """
-        counts = self._counts(X, reset=True)
+        return self._keep(self._counts(X, reset=True))
+
+    def partial_fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
+        """Go on with new documents, given as for `fit`: their words are counted beside those of all
+        documents before. Without a model it is `fit`.
+        """
+        start = getattr(self, "_run", None)
+        return self._keep(self._counts(X, reset=start is None), start)
+
+    def _keep(self, counts: Any, start: Run | None = None) -> LatentDirichletAllocation:
+        """Train on the counts, and keep plain arrays of the run, and the run, with which
+        `partial_fit` begins.
+        """
         if not counts.nnz:
             raise ValueError("no word occurs: X has no count of 1 or more")
-        fitted = fit(
-            self,
-            self._program(),
-            matrix_edges(("document", "word"), counts, count=counts.data),
-        )
+        data = matrix_edges(("document", "word"), counts, count=counts.data)
+        self._run = fitted = fit(self, self._program(), data, start=start)
         self.topic_word_prior_ = float(fitted.context["beta"][0])
         self.doc_topic_prior_ = fitted.context["alpha"][0].astype(np.float64)
         self.components_ = fitted.vertices["word"]["n"].T + self.topic_word_prior_

@@ -29,6 +29,7 @@ from tux.inputs.crossed import check_crosses
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
 from tux.inputs.in_shares import LoadedParts, ShareLoading
+from tux.inputs.known import follow_known
 from tux.inputs.loaded_graph import odd_ids_lines
 from tux.inputs.memory import (
     MemoryData,
@@ -119,9 +120,10 @@ def load(
     *,
     warn: Warn = lambda text: None,
     shares: ShareLoading | None = None,
+    known: EdgeData | None = None,
 ) -> Inputs:
     """Read or make the edges that `program` declares, and `warn` of odd things in them; where it
-    can be, in `shares`.
+    can be, in `shares`. `known` vertices (`tux.inputs.known`) come first.
 
     Raises UsageError if there are no data and none can be made up, and the errors of
     `tux.io.edges.read.read_edges`.
@@ -133,13 +135,20 @@ def load(
     if not folder and not isinstance(data, EdgeData):
         check_types_given(program, data)
     test = held_out_data(program, test)
+    if known is not None and (folder or data is None):
+        raise UsageError(
+            f"{folder} is cut already, without the vertices of a model"
+            if folder
+            else "a run that begins with a model needs new data",
+            do="name files of new data",
+        )
     if data is None:
         return _generate_inputs(program, test, reading, warn)
     loaded = None
     if folder:
         train = _read_cut_folder(folder, program, reading)
-    elif shares is None or not are_files(data):
-        train = _read_whole(data, program, reading, warn)
+    elif shares is None or known is not None or not are_files(data):
+        train = _read_whole(data, program, reading, warn, known)
     else:
         train, loaded = _load_train(shares, program, data, reading, warn, has_test=test is not None)
     held_out = None
@@ -181,13 +190,17 @@ def _name_errors(data: Data, role: str) -> Iterator[None]:
         raise
 
 
-def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
-    """Read the edges to train on, all of them in this process."""
+def _read_whole(
+    data: Data, program: Program, reading: Reading, warn: Warn, before: EdgeData | None = None
+) -> EdgeData:
+    """Read the edges to train on, all of them in this process, behind the vertices `before`."""
     given = data if isinstance(data, dict) else {program.edge_name: data}
     rule, source = rare_rule(program, reading), _files(given[program.edge_name])
-    edges = _read_source(source, program, None, reading, warn)
+    against = None if isinstance(program.input, Points) else before
+    edges = _read_source(source, program, against, reading, warn)
     name = source if isinstance(source, str) else data_name(given[program.edge_name])
     edges = leave_out_rare(edges, rule, name)
+    edges = edges if before is None else follow_known(edges, before)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in other_types(program) if isinstance(data, dict) else ():
         with _name_errors(given[name], f"given as {name}"):

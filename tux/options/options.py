@@ -18,7 +18,7 @@ from tux.io.source.input_files import absolute_source
 from tux.options.partitioners import check_named_type, check_partitioner
 from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
-from tux.options.reading import data_option, reads
+from tux.options.reading import data_option, ranks_pairs, reads
 from tux.options.rules import (
     AUTO,
     BYTES,
@@ -37,7 +37,7 @@ from tux.options.rules import (
     options_by_name,
     text_rule,
 )
-from tux.program.input import Bags, Points, Samples
+from tux.program.input import Samples
 from tux.program.product import product_of
 from tux.program.program import Program, evaluates, may_race
 from tux.program.report import REPEATS
@@ -63,13 +63,6 @@ MOST_THREADS = 1024
 
 
 worker_option = partial(option, section="workers")
-
-
-def _ranks(program: type[Program]) -> bool:
-    """Return whether the best predictions of a program for a vertex make sense."""
-    first, second = program.edge.ends
-    pairs = not reads(Samples, Bags, Points)(program) and first != second
-    return pairs and program.predict is not Program.predict
 
 
 def _is_place(value: Any) -> bool:
@@ -123,6 +116,12 @@ class RunOptions(Reading):
         "write run.json, metrics.jsonl and model/ to this new folder [default: the model is not "
         "kept]",
         recorded=False,
+    )
+    from_run: File | None = option(
+        FILE,
+        "begin with the model of this run: DATA is new, and vertices that the model has keep their "
+        "rows",
+        of_job=True,
     )
     epochs: int | None = option(
         integer_rule(0),
@@ -237,7 +236,7 @@ class RunOptions(Reading):
             f"{program.edge.ends[0]} of --test, too: recall@K, ndcg@K, map@K, "
             "hit_rate@K, mrr@K, coverage@K"
         ),
-        shown=_ranks,
+        shown=ranks_pairs,
     )
     jit: bool = option(
         SWITCH,
@@ -324,7 +323,8 @@ class RunOptions(Reading):
                 do="name a number, as on several machines and for data that are read once",
             )
         assert not isinstance(self.workers, str)
-        epochs = program.epochs if self.epochs is None else self.epochs
+        own = program.epochs if self.from_run is None else program.epochs_from or program.epochs
+        epochs = own if self.epochs is None else self.epochs
         return RunPlan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
 

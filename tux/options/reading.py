@@ -73,6 +73,13 @@ def reads(*kinds: type) -> ProgramFact:
     return lambda program: isinstance(program.input, kinds)
 
 
+def ranks_pairs(program: type[Program]) -> bool:
+    """Return whether the best predictions of a program for a vertex make sense."""
+    first, second = program.edge.ends
+    pairs = not reads(Samples, Bags, Points)(program) and first != second
+    return pairs and program.predict is not Program.predict
+
+
 def forms_of(program: type[Program]) -> Sequence[str]:
     """Return the forms in which a program's files may be."""
     return get_args(SampleForm if reads(Samples)(program) else Form)

@@ -17,6 +17,7 @@ from tux.arrays.ragged import Lists
 from tux.base.disk import check_folder, replacing
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean
+from tux.engine.start_model import model_file
 from tux.figures import figures, plots
 from tux.io.vertices.labels import read_vertex_labels
 from tux.io.vertices.word2vec import write_binary, write_text
@@ -27,7 +28,7 @@ from tux.program.report import GANTT, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.run_folder.folder import drop_nonfinite, read_run
 from tux.run_folder.model_columns import LazyColumns
-from tux.run_folder.model_files import check_model, model_file, read_type_ids
+from tux.run_folder.model_files import check_model, read_type_ids
 
 ENDINGS = (".npz", ".json")
 WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}

@@ -20,6 +20,7 @@ from tux.base.checksums import is_changed
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural
+from tux.engine.start_model import StartModel, Stored, model_reader
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.inputs.pairs import read_pairs
@@ -29,8 +30,8 @@ from tux.program.base_program import other_types
 from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.program.stage import Stage
-from tux.run_folder.folder import RunRecord, fill, read_run
-from tux.run_folder.model_files import Stored, model_reader, read_ids
+from tux.run_folder.folder import RunRecord, read_run
+from tux.run_folder.model_files import read_ids
 
 Warn = Callable[[str], None]
 MOVED = (
@@ -155,10 +156,9 @@ def score_with_model(
         model.program,
         ids,
         asked,
-        partial(fill, model.stored),
+        model.stored,
         stages=stages,
         seed=model.run.seed,
-        trained=True,
         **how,
     )
 
@@ -167,7 +167,7 @@ def score_edges(
     program: Program,
     ids: dict[str, Any],
     asked: EdgeData,
-    fill_rows: Callable[[Worker], None],
+    stored: Stored,
     *,
     stages: Sequence[Stage] = (),
     seed: int = 0,
@@ -176,8 +176,8 @@ def score_edges(
 ) -> np.ndarray:
     """Return the scores of held-out edges `asked` by the last of `stages`, a `tux.stages.Score`,
     after the others; left out: by that of the program's ``predict()``. The model has vertices
-    `ids`, which come first in those of `asked`; `fill_rows` puts its fields into a worker. `how`:
-    the worker's `jit` and `check`, and `trained` if the model's fields are all put in.
+    `ids`, which come first in those of `asked`, and columns `stored`; fields that it does not have
+    stay as they begin. `how`: the worker's `jit` and `check`.
     """
     none = np.empty(0, np.int32)
     known = EdgeData(
@@ -189,8 +189,8 @@ def score_edges(
     }
     known = known.join(others)
     graph = LocalGraph.whole(program, known, asked, seed)
-    worker = Worker(program, graph, seed=seed, threads=threads or cores(), **how)
-    fill_rows(worker)
+    start = StartModel({name: len(each) for name, each in ids.items()}, stored)
+    worker = Worker(program, graph, seed=seed, threads=threads or cores(), start=start, **how)
     *first, last = stages or [score_of(program)]
     worker.run(worker.prepare(first))
     step: Any = last.step(worker)

@@ -18,6 +18,7 @@ from tux.arrays.given import ids_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name, plural
+from tux.engine.start_model import model_file
 from tux.inputs.pairs import read_pairs, trained_columns
 from tux.io.source.input_files import Source
 from tux.io.vertices.ids import read_ids as read_vertex_ids
@@ -28,7 +29,7 @@ from tux.predict.topk import Excluded, group_by_query, keep_positions, select_qu
 from tux.program.product import Product, product_of
 from tux.program.program import Program, score_of
 from tux.run_folder.folder import RunRecord, read_run
-from tux.run_folder.model_files import model_file, read_ids
+from tux.run_folder.model_files import read_ids
 
 PIECE = 1 << 13  # users whose items are held at a time
 SHOWN = 5  # names of users that the model does not know

@@ -21,6 +21,9 @@ class BaseProgram:
     epochs: int = 20
     """Passes over `stages()` when the command line says nothing."""
 
+    epochs_from: int = 0
+    """The same of a run that begins with the model of another (`--from`); 0: as many."""
+
     monitor: str = ""
     """Name of the metric (smaller is better) that decides the best epoch and early stopping;
     empty: none.

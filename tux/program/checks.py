@@ -41,7 +41,7 @@ AGREE = ("path", "optimum")
 """The values that `Program.agree` may have."""
 PRECISIONS = ("", "f4")
 """The values that `Program.precision` may have."""
-CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "precision", "input", "report")
+CHOSEN = ("epochs", "epochs_from", "monitor", "keeps_best", "agree", "precision", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
@@ -263,7 +263,7 @@ def check_members(cls: type[BaseProgram], base: type[BaseProgram]) -> None:
     input or report. `base` is Program.
     """
     for name, member in vars(cls).items():
-        if name in ("epochs", "monitor", "keeps_best", "agree", "precision"):
+        if name in ("epochs", "epochs_from", "monitor", "keeps_best", "agree", "precision"):
             what, kind = f"{cls.__name__}.{name} is {member!r}", type(getattr(base, name))
             do = "" if type(member) is kind else f"give it a value of type {kind.__name__}"
             if name == "agree" and member not in AGREE:

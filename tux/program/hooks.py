@@ -18,7 +18,8 @@ AnyProgram: TypeAlias = Any
 """The program that a hook gets. A hook may name its user's own class instead."""
 
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Program": {"setup": (), "stages": (), "evaluate": (), "converged": ("metrics",)}
+    "Program": {"setup": (), "setup_from": (), "stages": (), "evaluate": ()}
+    | {"converged": ("metrics",)}
     | {"predict": (), "fold_in": ("role",)},
     "Input": {
         "topology": ("program",),
@@ -44,7 +45,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
 OWNER = {hook: kind for kind, hooks in HOOKS.items() for hook in hooks}
 """The class of each hook."""
 
-MAY_HAVE = {name: ("cluster",) for name in ("setup", "stages", "evaluate")}
+MAY_HAVE = {name: ("cluster",) for name in ("setup", "setup_from", "stages", "evaluate")}
 """Parameters that a hook is given only if it has them."""
 
 NEAR = 0.8

@@ -15,6 +15,7 @@ from tux.program.naming import describe_value
 OF_RUN = {
     "workers": "the number of workers",
     "slack": "the number of clocks that workers may be apart",
+    "known": "the vertices at the first end that the model has with which the run begins",
 }
 """Numbers of a run that UDFs read as they read parameters, with what each is."""
 

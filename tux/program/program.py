@@ -132,9 +132,17 @@ class Program(BaseProgram):
     def setup(self) -> list[Stage]:
         """Return stages that run once before the first epoch, timed: initial values, degrees.
 
-        This method, `stages` and `evaluate` may have a parameter `cluster`, a
+        This method, `setup_from`, `stages` and `evaluate` may have a parameter `cluster`, a
         `tux.program.stage.Cluster`: how many workers the run has, its slack, and whether it has
-        held-out edges.
+        held-out edges, or begins with a model.
+        """
+        return []
+
+    def setup_from(self) -> list[Stage]:
+        """Return the stages that run in place of those of `setup` where a run begins with the model
+        of another (`--from`), which no run of a program without this method can. Before them, the
+        fields of the model's vertices and of its context have the model's values, and all others,
+        also of vertices that the model does not know, their initial ones.
         """
         return []
 
@@ -196,6 +204,8 @@ def returned_stages(program: Program, method: str, cluster: Cluster) -> list[Sta
     """Call `program`'s method ("setup", "stages" or "evaluate") for workers of a `cluster` and
     return its stages. Raise ProgramError if it returns no list of stages.
     """
+    if method == "setup" and cluster.from_model:
+        method = "setup_from"
     function = getattr(type(program), method)
     asks = "cluster" in signature(function).parameters
     returned = getattr(program, method)(**({"cluster": cluster} if asks else {}))

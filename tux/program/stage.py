@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 class Cluster(NamedTuple):
     """The workers of a run: how many there are, how many clocks they may be apart, and whether the
-    run has held-out edges.
+    run has held-out edges, and begins with the model of another.
     """
 
     workers: int = 1
     slack: int = 0
     has_test: bool = False
+    from_model: bool = False
 
 
 class Batch(NamedTuple):

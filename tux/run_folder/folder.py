@@ -16,22 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from tux.arrays.ragged import Lists
 from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.text import nearest_word
 from tux.engine.model import RunModel
-from tux.engine.worker import Worker
 from tux.program.report import Tables
 from tux.run_folder.journal import FILE as JOURNAL
 from tux.run_folder.journal import Journal
-from tux.run_folder.model_columns import NO_TYPES, column_pieces, vertex_columns
+from tux.run_folder.model_columns import NO_TYPES, column_pieces
 from tux.run_folder.model_files import (
-    Stored,
-    model_reader,
     write_columns,
     write_tables,
 )
@@ -329,34 +324,3 @@ def read_metrics(
         return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
-
-
-def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
-    """Put the fields of a model, or of the model in a run's folder, into the rows of the vertices
-    that it knows. DataError if the model is not this program's.
-
-    Lists are left out: a list has as many entries as the vertex has edges, which a model does not
-    have.
-    """
-    read = model if callable(model) else model_reader(model)
-    for name, table in worker.tables.items():
-        vertices = worker.graph.vertices.get(name)
-        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
-        wanted = {
-            f: column
-            for f, column in vertex_columns(worker, name).items()
-            if not isinstance(column, Lists)
-        }
-        if not wanted or not len(rows):
-            continue
-        stored, where = read(name, list(wanted))
-        for field, column in wanted.items():
-            if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
-                raise DataError(
-                    f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the "
-                    f"program has {column.dtype} {column.shape}",
-                    where=where,
-                    do="use the program as it was when the model was trained",
-                )
-            array = table.arrays[field]
-            array[rows] = stored[field].reshape(len(rows), *array.shape[1:])

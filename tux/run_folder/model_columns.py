@@ -11,8 +11,7 @@ import numpy as np
 
 from tux.arrays.given import to_given_type
 from tux.arrays.ragged import Lists
-from tux.engine.model import MemoryModel, RunModel, model_fields, rows_of_table
-from tux.engine.worker import Worker
+from tux.engine.model import MemoryModel, RunModel, rows_of_table
 from tux.messages.edge_rows import EdgeRows
 from tux.program.report import Model
 from tux.rows.table import RowTable
@@ -124,15 +123,10 @@ def model_of(
     return Model(fields, LazyColumns(model.sizes, model.ids), edges, categories or {})
 
 
-def vertex_columns(worker: Worker, name: str) -> dict[str, Any]:
-    """Return the model's fields that a worker holds, (n,), (n, k) or lists, by vertex; further
-    dimensions are laid out flat, and fields of no width left out.
-    """
-    return _flat(model_fields(worker, name))
-
-
 def context_columns(tau: RowTable) -> dict[str, Any]:
-    """Return the model's fields of the context, as `vertex_columns` returns those of vertices."""
+    """Return the model's fields of the context; further dimensions are laid out flat, and fields of
+    no width left out.
+    """
     return _flat(rows_of_table(tau, np.zeros(1, np.int64)))
 
 

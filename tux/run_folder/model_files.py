@@ -19,6 +19,7 @@ from tux.base.checksums import read_sealed
 from tux.base.disk import replacing
 from tux.base.errors import DataError
 from tux.checkpoint.store import has_checkpoint
+from tux.engine.start_model import model_file
 from tux.program.program import Program
 from tux.program.report import Tables
 
@@ -30,9 +31,6 @@ GROUP_BYTES, GROUP_ROWS = 1 << 22, 1 << 20
 
 LIST_BYTES = 1 << 10
 """The bytes that a list counts in a row group, however long it is."""
-
-Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
-"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 
 def group_ranges(rows: int, columns: Mapping[str, Any]) -> list[tuple[int, int]]:
@@ -111,29 +109,6 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
 def read_type_ids(folder: str | os.PathLike[str], name: str) -> Ids:
     """Read the ids of the model's vertices of one type. Raises DataError."""
     return Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
-
-
-def model_file(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return the file of a vertex type's, or "tau"'s, part of a model. DataError if it is not
-    there.
-    """
-    path = Path(folder, "model", f"{name}.parquet")
-    if not path.is_file():
-        raise DataError(
-            f"no such file: {path}",
-            do="the model is not whole: copy the folder again, or run it again",
-        )
-    return path
-
-
-def model_reader(folder: str | os.PathLike[str]) -> Stored:
-    """Return a function that reads columns of the model in a run's folder."""
-
-    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-        path = model_file(folder, name)
-        return read_parquet(path, fields), str(path)
-
-    return read
 
 
 def _cell(value: Any) -> str:

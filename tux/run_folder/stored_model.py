@@ -13,8 +13,9 @@ from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
 from tux.engine.edge_results import kept_edge_fields
 from tux.engine.model import Columns, RunModel
+from tux.engine.start_model import model_file
 from tux.messages.edge_rows import EdgeRows
-from tux.run_folder.model_files import OF_EDGES, model_file
+from tux.run_folder.model_files import OF_EDGES
 
 
 class StoredModel:

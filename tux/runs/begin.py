@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.file_systems import lies_on_local_disk
@@ -55,10 +56,12 @@ def load_for(
     shares: ShareLoading | None = None,
     *,
     needs_judge: bool = True,
+    known: EdgeData | None = None,
 ) -> tuple[Inputs, Program]:
     """Load the edges, and suit the program to them. Each choice that the program makes by itself is
     said to `watch`. `shares` loads files in shares, where no process need have all edges.
     `needs_judge`: held-out edges are refused if the program does not judge its model by them.
+    `known`: as `load` takes them.
     """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
@@ -69,7 +72,7 @@ def load_for(
             f"{type(program).__name__} does not judge its model, so --test has no use",
             do="leave --test out",
         )
-    inputs = load(program, data, test, options, warn=watch.warn, shares=shares)
+    inputs = load(program, data, test, options, warn=watch.warn, shares=shares, known=known)
     if labels is not None:
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
@@ -232,6 +235,7 @@ def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
             threads=run.plan.threads,
             racing=options.racing,
             profile=options.profile,
+            start=run.beginning.model,
         )
         worker.scratch = scratch
         phases.watch.phase("compile")
@@ -281,6 +285,7 @@ def start_workers(
             place=run.options.place,
             keep_best=keeps_best(program, inputs, run.options),
             sizes=sizes_to_compare(program, inputs),
+            known=dict(run.beginning.model.known),
             room=run.path,
             phase=watch.phase,
             warn=watch.warn,

@@ -13,7 +13,7 @@ from tux.engine.checks import changes_after, check_finite, refuse_wrong_cut
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.worker import Worker
 from tux.program.program import Program, returned_stages, stages_of
-from tux.program.stage import Cluster, Stage, TotalAddition, VertexChange
+from tux.program.stage import Stage, TotalAddition, VertexChange
 from tux.runs.kept_steps import KeptSteps
 from tux.stages.program_stages import complete_pass
 
@@ -33,7 +33,7 @@ class RunOnDemand:
         self.workers, self.program, self.seconds = workers, workers[0].program, 0.0
         self.is_out_of_step = False  # whether workers have stopped at different places
         one = workers[0]
-        self._about = Cluster(one.workers, one.slack, one.graph.has_test)
+        self._about = one.cluster
         self._messages, self._kept = SimulatedCluster(workers, seed), KeptSteps(workers)
         self._returned: dict[str, list[Stage]] = {}  # by the method of the program
         self._left: dict[str, TotalAddition] = {}  # totals that wait for a GlobalSync

@@ -38,6 +38,7 @@ from tux.inputs.wrapping import wrap_data
 from tux.monitor.sinks import sinks
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases, Watcher
+from tux.predict.predict import TrainedModel
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
@@ -61,6 +62,7 @@ from tux.runs.other_workers import move_to_workers, whole_reason
 from tux.runs.profiling import RunProfile, profile_of
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
+from tux.runs.start import begin_with
 from tux.runs.train import train_and_finish
 from tux.runs.trainer import TrainingHere
 from tux.runs.tuning import settle
@@ -104,9 +106,13 @@ def run(
     test: Data | None = None,
     options: RunOptions | None = None,
     watch: Watcher | None = None,
+    *,
+    start: TrainedModel | None = None,
 ) -> Result:
     """Run `program`: train it on files, a partitioned folder, `EdgeData`, other data in memory
     (`tux.inputs.memory`: tables of any library, matrices, graphs, texts), or small generated data.
+    One worker may begin with a model in memory, `start`, as runs do with that of
+    `options.from_run`.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
     or `options.patience`, the model is that of the epoch which is the best by the program's
@@ -117,7 +123,7 @@ def run(
     data, test = wrap_data(program, data), wrap_data(program, test)
 
     def try_out(tried: RunOptions) -> Result:
-        return _run(program, data, test, tried, Phases(NullWatcher()))
+        return _run(program, data, test, tried, Phases(NullWatcher()), start=start)
 
     if options.leaves_open and not options.place and data != STANDARD:
         checked = replace(options, workers=1, slack=0)
@@ -126,7 +132,7 @@ def run(
             with RunFolder(options.out):
                 pass  # it is new, or refused before trials
     options = settle(options, program, data, try_out, watch)
-    return _run(program, data, test, options, Phases(watch))
+    return _run(program, data, test, options, Phases(watch), start=start)
 
 
 def resume(
@@ -166,6 +172,8 @@ def _run(
     options: RunOptions,
     phases: Phases,
     begun: tuple[StoppedRun, RunFolder] | None = None,
+    *,
+    start: TrainedModel | None = None,
 ) -> Result:
     """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
     processes = _has_processes(data, options)
@@ -173,6 +181,7 @@ def _run(
     with ExitStack() as stack:
         run = RunContext(program, options, phases, stack)
         run.before, run.folder = begun or (None, None)
+        run.beginning = begin_with(start, program, options, phases.watch.warn)
         if run.folder is None and options.out is not None:
             run.folder = stack.enter_context(RunFolder(options.out))
             run.folder.begin(describe_early(program, options, data, test))
@@ -217,7 +226,9 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
     options, watch = run.options, run.watch
     shares = _share_loading(run, answers)
     with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
-        run.inputs, run.program = load_for(run.program, data, test, options, watch, shares)
+        known = run.beginning.vertices
+        loaded = load_for(run.program, data, test, options, watch, shares, known=known)
+        run.inputs, run.program = loaded
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
         run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)

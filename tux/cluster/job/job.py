@@ -19,6 +19,7 @@ from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
 from tux.engine.memory_limit import NO_ROWS, MemoryLimit, count_row_bytes, limit_of
 from tux.engine.model_shares import ModelTables
+from tux.engine.start_model import StartModel, model_reader
 from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -36,6 +37,8 @@ class Job(Rendezvous, dict=True, kw_only=True):
     seed: int
     slack: int | str
     racing: bool = False
+    from_run: str | None = None  # the folder of the run with whose model this one begins
+    known: dict[str, int] = {}  # the vertices of each type that this model has
     memory: int | None = None  # bytes that a worker takes; None: its part of what is free
     profile: bool = False
     jit: bool
@@ -115,6 +118,8 @@ class Job(Rendezvous, dict=True, kw_only=True):
             "racing": self.racing,
             "profile": self.profile and most is None,
         }
+        if self.from_run:
+            options["start"] = StartModel(self.known, model_reader(self.from_run))
         with rows_to_come(rows.total):
             worker = Worker(
                 program,

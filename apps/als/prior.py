@@ -1,0 +1,63 @@
+"""What a model says of ratings that are not there any more, where a run begins with it.
+
+Of a vertex with `old` ratings then, A x = b held, so b is known from its x. A is taken as the sum
+that it is on average: with C the mean of y y' over the ratings of the other end's vertices, which
+count as often as these had ratings,
+
+    A = old C + penalty I (and the matrix that all vertices share).
+
+So with new ratings, whose parts are A' and b', the solution is x + d with
+
+    (A + A') d = b' - A' x.
+
+Each epoch begins with the x of the last, so it counts the new ratings once more.
+"""
+
+from __future__ import annotations
+
+from tux import axpy
+from tux.program.fields import total, value
+from tux.stages import GlobalSync
+
+
+def prior_shape(p):
+    """Return the shape of C."""
+    return p.rank, p.rank
+
+
+CONTEXT = {
+    "prior": value("f4", prior_shape, kept=False),
+    "prior_sum": total("f8", prior_shape),
+    "prior_count": total(),
+}
+
+
+def count_more(user, edges):
+    """Count a user's new ratings beside those before."""
+    user.old = user.n
+    user.n += len(edges)
+
+
+def add_count(item):
+    """Count an item's new ratings beside those before."""
+    item.old = item.n
+    item.n += item.seen
+
+
+def add_products(v, tau, p):
+    """Add up the products of factors, as often as they had ratings."""
+    if v.old > 0:
+        tau.prior_count += v.old
+        for i in range(p.rank):
+            axpy(v.old * v.f[i], v.f, tau.prior_sum[i])
+
+
+def keep_mean(tau, p):
+    """Keep the mean of the products; of implicit feedback times the weight of a pair."""
+    weight = p.alpha if p.implicit else 1.0
+    tau.prior[:] = weight * tau.prior_sum / max(tau.prior_count, 1.0)
+
+
+def mean_of(end):
+    """Return the stages that find C from the factors of an end."""
+    return [GlobalSync(keep_mean, aggregate=add_products, over=end)]

@@ -1,0 +1,52 @@
+"""The model with which a worker begins, and the files from which it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tux.arrays.arrow import read_parquet
+from tux.base.errors import DataError
+
+Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
+"""Named columns of a vertex type, or of "tau", in a model, those that it has; and where they are
+stored.
+"""
+
+
+class StartModel(NamedTuple):
+    """The model with which a worker begins: the number of vertices of each type that it has, which
+    come first among the worker's, and its columns. Of a type that it does not name it has none.
+    """
+
+    known: Mapping[str, int]
+    read: Stored
+
+
+NOTHING = StartModel({}, lambda name, fields: ({}, ""))
+"""A model of nothing."""
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """Return the file of a vertex type's, or "tau"'s, part of a model. DataError if it is not
+    there.
+    """
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(
+            f"no such file: {path}",
+            do="the model is not whole: copy the folder again, or run it again",
+        )
+    return path
+
+
+def model_reader(folder: str | os.PathLike[str]) -> Stored:
+    """Return a function that reads columns of the model in a run's folder."""
+
+    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        path = model_file(folder, name)
+        return read_parquet(path, fields), str(path)
+
+    return read

@@ -1,0 +1,59 @@
+"""The vertices of a model with which a run begins: they come first among those of its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import UsageError
+from tux.options.options import Reading
+from tux.program.input import Bags, Points, Samples
+from tux.program.program import Program
+
+NONE = np.empty(0, np.int32)
+
+
+def known_vertices(
+    program: Program, ids: Mapping[str, Ids], numbered: str, reading: Reading
+) -> EdgeData:
+    """Return the vertices with the `ids` of a model as data without edges, against which new data
+    are read; `numbered` as in `EdgeData`.
+
+    Rows of files of documents, samples or points are new vertices each time, so those of the model
+    are left out. UsageError for an option of reading that is about features of a first training.
+    """
+    if reading.min_count is not None:
+        raise UsageError(
+            "--min-count leaves out features of a first training",
+            do="leave it out: a model keeps those that it has",
+        )
+    first = program.edge.ends[0]
+    rows = isinstance(program.input, Bags | Samples | Points)
+    kept = {
+        kind: Ids(known.values[:0]) if rows and kind == first else known
+        for kind, known in ids.items()
+    }
+    fields = {name: np.empty(0, dtype) for name, dtype in program.edge.columns.items()}
+    none = {
+        name: np.empty((0, *declared.resolve(program.parameters).lengths), declared.dtype)
+        for name, declared in program.vertices[first].fields.items()
+        if declared.kind == "data"
+    }
+    return EdgeData(
+        program.edge.ends,
+        kept,
+        NONE,
+        NONE,
+        fields,
+        numbered=numbered,
+        vertex_fields={first: none} if rows else {},
+    )
+
+
+def follow_known(edges: EdgeData, known: EdgeData) -> EdgeData:
+    """Return new edges with the ids of all `known` vertices, also of types at no end of them."""
+    return replace(edges, ids={**known.ids, **edges.ids}, unseen={})
