@@ -28,12 +28,12 @@ def first_factors(p):
     return drawn(0, (0.1 if p.center else 1) * p.rank**-0.5)
 
 
-def count(user, edges, tau):
-    """Number and sum of a user's ratings."""
+def count(user, edges, tau, p):
+    """Number and sum of a user's ratings, of implicit feedback without their signs."""
     user.n = len(edges)
     tau.edges += len(edges)
     for edge in edges:
-        tau.loss += edge.value
+        tau.loss += abs(edge.value) if p.implicit else edge.value
 
 
 def count_ratings(item, edges):
@@ -49,8 +49,11 @@ def copy_count(item):
 
 
 def set_offset(tau, p):
-    """Set the constant that is subtracted from ratings: their mean, or 0."""
-    tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
+    """Set the mean weight of an edge, and the constant that is subtracted from ratings: their mean,
+    or 0.
+    """
+    mean = tau.loss / tau.edges
+    tau.mean, tau.weight = (0.0, p.alpha * mean) if p.implicit else (mean, 1.0)
     tau.offset = tau.mean if p.center else 0.0
 
 
@@ -72,7 +75,7 @@ class ALS(Program):
     alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0)
     steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
     precision = "f4"
-    epochs, epochs_from = 10, 2
+    epochs, epochs_from = 10, 1
     monitor = "test_rmse"
     input = Feedback()
     user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"), old=shared("f4", kept=False))
@@ -94,6 +97,7 @@ class ALS(Program):
         **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
         mean=value("f8"),
         offset=value("f8"),
+        weight=value("f8"),
         gram=value("f4", gram_shape, kept=False),
         products=total("f8", gram_shape),
         **prior.CONTEXT,

@@ -1,8 +1,8 @@
-"""What a model says of ratings that are not there any more, where a run begins with it.
+"""The part of old ratings, which are not there any more, where a run begins with a model.
 
 Of a vertex with `old` ratings then, A x = b held, so b is known from its x. A is taken as the sum
-that it is on average: with C the mean of y y' over the ratings of the other end's vertices, which
-count as often as these had ratings,
+that it is on average: with C the mean of w y y' over the vertices of the other end, which count as
+often as they had ratings, and the mean w of these,
 
     A = old C + penalty I (and the matrix that all vertices share).
 
@@ -52,10 +52,9 @@ def add_products(v, tau, p):
             axpy(v.old * v.f[i], v.f, tau.prior_sum[i])
 
 
-def keep_mean(tau, p):
-    """Keep the mean of the products; of implicit feedback times the weight of a pair."""
-    weight = p.alpha if p.implicit else 1.0
-    tau.prior[:] = weight * tau.prior_sum / max(tau.prior_count, 1.0)
+def keep_mean(tau):
+    """Keep the mean of the products, times the mean weight of an edge."""
+    tau.prior[:] = tau.weight * tau.prior_sum / max(tau.prior_count, 1.0)
 
 
 def mean_of(end):

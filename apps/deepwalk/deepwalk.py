@@ -71,7 +71,7 @@ class DeepWalk(WalkProgram, Embedding):
         low=0,
         former="batch",
     )
-    epochs, epochs_from = 1, 3
+    epochs, epochs_from = 1, 5
     input = DeepWalkInput(labels=True)
     node = Vertex(
         remote=True,
@@ -94,6 +94,8 @@ class DeepWalk(WalkProgram, Embedding):
             noise="pool",
         )
         blocks = BLOCKS * max(1, cluster.workers // 2)
-        if cluster.slack:
+        if cluster.from_model:  # few vertices walk
+            blocks = cluster.workers
+        elif cluster.slack:
             blocks = max(2 * blocks, 3 * BLOCKS)
         return [MiniBatch(walks, vertices=self.batch_size, blocks=0 if self.batch_size else blocks)]

@@ -84,8 +84,9 @@ def centre(u, path, near, m, noise, far, n, a, g, new):
 
 
 def learn(path, noise, p, rng, progress, share):
-    """Train every vertex of a walk as centre, in its order. Where masters take a `share` of
-    changes, these are made so much larger.
+    """Train every vertex of a walk as centre, in its order, but for those of a model with which the
+    run begins: their u stay. Where masters take a `share` of changes, these are made so much
+    larger.
     """
     a = (p.learning_rate + (LAST - p.learning_rate) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
@@ -101,7 +102,7 @@ def learn(path, noise, p, rng, progress, share):
         while n < m * p.negatives:
             far[n] = j
             n, j = n + 1, j + 1 if j + 1 < len(noise) else 0
-        if m > 0:
+        if m > 0 and path[i].node.id >= p.known:
             centre(path[i].node.u, path, near, m, noise, far, n, a, g, new)
 
 

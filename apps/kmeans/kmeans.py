@@ -44,13 +44,13 @@ class SparseKMeans(Clusters):
     def setup(self):
         centers = self._random() if self.init == "random" else self._greedy()
         sums = [Apply("feature", start_sums)] if self.batch_size else []
-        return [*self._measured(), *centers, *sums, *self._assigned()]
+        return [*self._measure(), *centers, *sums, *self._assign()]
 
     def setup_from(self):
         kept = Apply("feature", start_sums), GlobalSync(keep_members)
-        return [*self._measured(), *kept, *self._assigned()]
+        return [*self._measure(), *kept, *self._assign()]
 
-    def _measured(self):
+    def _measure(self):
         return [
             ForEach("sample", start.count),
             Exchange(first.measure, over="sample", shares=8),
@@ -59,7 +59,7 @@ class SparseKMeans(Clusters):
             GlobalSync(first.set_variance),
         ]
 
-    def _assigned(self):
+    def _assign(self):
         return [] if self.batch_size else [Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):

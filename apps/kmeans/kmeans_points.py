@@ -38,12 +38,12 @@ class PointKMeans(Clusters):
     def setup(self):
         centers = self._random() if self.init == "random" else [self._greedy()]
         sums = [GlobalSync(point_passes.start_sums)] if self.batch_size else []
-        return [*self._measured(), *centers, *sums, *self._assigned()]
+        return [*self._measure(), *centers, *sums, *self._assign()]
 
     def setup_from(self):
-        return [*self._measured(), GlobalSync(point_passes.keep_sums), *self._assigned()]
+        return [*self._measure(), GlobalSync(point_passes.keep_sums), *self._assign()]
 
-    def _measured(self):
+    def _measure(self):
         return [
             Apply("sample", start.count),
             Apply("sample", point_first.measure),
@@ -52,7 +52,7 @@ class PointKMeans(Clusters):
             GlobalSync(point_first.set_variance),
         ]
 
-    def _assigned(self):
+    def _assign(self):
         if self.batch_size:
             return []
         return [Apply("sample", point_passes.assign), GlobalSync(point_passes.end_pass)]

@@ -98,7 +98,8 @@ class LDA(Topics):
     def setup(self, cluster):
         return self.initial(begin, cluster)
 
-    setup_from = setup
+    def setup_from(self, cluster):
+        return self.initial(begin, cluster)
 
     def stages(self, cluster):
         f = sample_by_alpha if self.asymmetric else sample

@@ -130,7 +130,8 @@ class WarpLDA(Topics):
     def setup(self, cluster):
         return self.initial(begin, cluster)
 
-    setup_from = setup
+    def setup_from(self, cluster):
+        return self.initial(begin, cluster)
 
     def stages(self, cluster):
         turn = by_document_and_alpha if self.asymmetric else by_document

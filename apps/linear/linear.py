@@ -93,7 +93,7 @@ class Linear(Program):
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
-    epochs = 200
+    epochs, epochs_from = 200, 20
     monitor = MEAN_LOSS[False]
     keeps_best = False  # the optimum is asked for, not the least test loss
     classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")

@@ -1,4 +1,4 @@
-"""What a model says of samples that are not there any more, where a run begins with it.
+"""The part of old samples, which are not there any more, where a run begins with a model.
 
 At the weights w0 of a model the objective F of its samples is least, so near them it is about
 F(w0) + sum_j h_j / 2 (w_j - w0_j)^2, h_j being how F bends along feature j (Laplace's method, which

@@ -90,6 +90,7 @@ class MF(Program):
         0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0, former="batch"
     )
     precision = "f4"
+    epochs_from = 2
     monitor = "test_rmse"
     input = Ratings()
     user = item = Vertex(f=shared("rank", init=uniform(0, 1)), G=shared(2), norm=shared(2))

@@ -20,10 +20,11 @@ OLD = draw_ratings(1, range(30), range(100, 120), 300)
 NEW = draw_ratings(2, [3, 7, 500], range(100, 122), 30)
 
 
-def mean_products(run, kind, alpha):
+def mean_products(run, kind):
     """Return C of `tux.apps.als.prior`, by the factors of a type."""
     f, n = run.vertices[kind]["f"].astype(float), run.vertices[kind]["n"].astype(float)
-    return alpha * (f * n[:, None]).T @ f / n.sum()
+    weight = run.parameters["alpha"] * OLD["value"].mean() if run.parameters["implicit"] else 1.0
+    return weight * (f * n[:, None]).T @ f / n.sum()
 
 
 def solve_by_numpy(run, p, table, user):
@@ -44,7 +45,7 @@ def solve_by_numpy(run, p, table, user):
     own = p.reg * np.eye(RANK)
     new = (far * weights[:, None]).T @ far
     a = shared + new + (own if p.plain else own * (n + old))
-    a += old * mean_products(run, "item", p.alpha if p.implicit else 1.0)
+    a += old * mean_products(run, "item")
     if old:
         b = far.T @ (weights * (targets - far @ x)) - (0 if p.plain else p.reg * n) * x
     else:
@@ -193,7 +194,9 @@ def test_centers_move_to_the_means_of_all_samples_so_far(dense, batch):
 def test_walks_begin_at_new_vertices_alone():
     ring = [(n, (n + k) % 12) for n in range(12) for k in (1, 2)]
     old = tux.run(
-        tux.DeepWalk(dimensions=4, num_walks=2, walk_length=5, window=2), ring, jit=False,
+        tux.DeepWalk(dimensions=4, num_walks=2, walk_length=5, window=2),
+        ring,
+        jit=False,
         progress=False,
     )
     more = [*ring, (90, 0), (90, 1), (91, 6), (91, 90)]

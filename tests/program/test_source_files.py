@@ -56,5 +56,5 @@ def test_a_built_in_program_has_the_files_of_its_folder():
     origin = importlib.util.find_spec("tux.apps.als.als").origin
     assert with_imports(Path(origin)).keys() == {
         "",
-        *(f"{name}.py" for name in ("conjugate", "edges", "normal", "quality", "steps")),
+        *(f"{name}.py" for name in ("conjugate", "edges", "normal", "prior", "quality", "steps")),
     }

@@ -62,8 +62,18 @@ class DeepWalkEmbedding(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of a graph's vertices."""
+        return self._fit(X)
+
+    def partial_fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
+        """Learn the vectors of the vertices of a graph that are new in it; the others keep theirs.
+        Without a model it is `fit`.
+        """
+        return self._fit(X, getattr(self, "_run", None))
+
+    def _fit(self, X: Any, start: Run | None = None) -> DeepWalkEmbedding:
+        """Train, and keep plain arrays of the run, and the run, with which `partial_fit` begins."""
         program = make_program(self, DeepWalk, dimensions="n_components")
-        fitted = fit(self, program, as_table(X))
+        self._run = fitted = fit(self, program, as_table(X), start=start)
         self.node_ids_ = ids_of(fitted, "node")
         self.embedding_ = fitted.vertices["node"]["u"]
         self.n_iter_ = epochs_of(fitted)

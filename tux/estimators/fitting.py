@@ -43,16 +43,16 @@ class _Warnings(NullWatcher):
 def fit(
     estimator: Any, program: Program, data: Any, *, start: Run | None = None, **chosen: Any
 ) -> Run:
-    """Train an estimator's program on data in memory, for `max_iter` epochs, from the model of the
-    run `start`, if there is one. Its `random_state` may be `chosen` anew. Raises what `tux.run`
-    does, and KeyboardInterrupt after Ctrl-C: whoever fits several models, as a grid search, must
-    neither go on nor take one of fewer epochs for whole.
+    """Train an estimator's program on data in memory, for `max_iter` epochs; or from the model of
+    the run `start`, for as many as such runs of the program have. Its `random_state` may be
+    `chosen` anew. Raises what `tux.run` does, and KeyboardInterrupt after Ctrl-C: whoever fits
+    several models, as a grid search, must neither go on nor take one of fewer epochs for whole.
     """
     if data is None:
         raise UsageError("X is None", do="give the data that are to be fitted")
     own = program.epochs_from if start else 0
-    options = {
-        "epochs": min(own or estimator.max_iter, estimator.max_iter),
+    options: dict[str, Any] = {
+        "epochs": own or estimator.max_iter,
         "seed": seed_of(chosen.get("random_state", estimator.random_state)),
         "threads": threads_of(estimator.n_jobs),
     }
@@ -130,10 +130,14 @@ def scores(
     index. `fields` are the model's; vertices of the other type have its indices.
     """
     known = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
-    return score_edges(program, known, asked, partial(_read, fields), threads=threads_of(n_jobs))
+    return score_edges(
+        program, known, asked, partial(_read_fields, fields), threads=threads_of(n_jobs)
+    )
 
 
-def _read(fields: Fields, name: str, wanted: Sequence[str]) -> tuple[dict[str, np.ndarray], str]:
+def _read_fields(
+    fields: Fields, name: str, wanted: Sequence[str]
+) -> tuple[dict[str, np.ndarray], str]:
     """Return those of the `wanted` fields of a type that there are."""
     held = fields.get(name, {})
     return {field: held[field] for field in wanted if field in held}, "memory"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.api.result import Run
 from tux.apps.linear import Linear
 from tux.base.text import join_class_names
 from tux.estimators.conventions import ConvergenceWarning
@@ -54,7 +55,19 @@ class LogisticRegression(LinearClassifier):
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
         (n,). ValueError unless samples of two classes have a weight.
         """
-        X, y, weight = self._check_samples(X, y, sample_weight)
+        return self._fit(*self._check_samples(X, y, sample_weight))
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Go on with new samples of the same classes, given as for `fit`: each weight is tied to
+        its value by the curvature of the losses before. Without a model it is `fit`.
+        """
+        start = getattr(self, "_run", None)
+        return self._fit(*self._check_samples(X, y, sample_weight, reset=start is None), start)
+
+    def _fit(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, start: Run | None = None
+    ) -> LogisticRegression:
+        """Train, and keep plain arrays of the run, and the run, with which `partial_fit` begins."""
         count, number = len(self.classes_), np.searchsorted(self.classes_, y)
         several = count > 2
         label = number if several else np.where(number, 1, -1)
@@ -64,12 +77,13 @@ class LogisticRegression(LinearClassifier):
             names = join_class_names([str(k) for k in range(count)])
             chosen = {"loss": "softmax", "classes": names}
         data = DeferredEdges((X,), partial(samples, X, known))
-        fitted = fit(self, make_program(self, Linear, chosen), data)
+        self._run = fitted = fit(self, make_program(self, Linear, chosen), data, start=start)
         self.coef_ = fitted.vertices["feature"]["w"].reshape(X.shape[1], -1).T.copy()
         self.intercept_ = fitted.context["b"].reshape(-1).copy()
         self.n_iter_ = np.array([epochs_of(fitted)], np.int32)
         self.history_ = history_of(fitted)
-        self._warn()
+        if start is None:
+            self._warn()
         return self
 
     def _warn(self) -> None:

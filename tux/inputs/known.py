@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +59,16 @@ def known_vertices(
 def follow_known(edges: EdgeData, known: EdgeData) -> EdgeData:
     """Return new edges with the ids of all `known` vertices, also of types at no end of them."""
     return replace(edges, ids={**known.ids, **edges.ids}, unseen={})
+
+
+def refuse_without_new_data(data: Any, folder: Path | None) -> None:
+    """Raise UsageError unless a run that begins with a model has new data, and these are in no
+    partitioned folder.
+    """
+    if folder or data is None:
+        raise UsageError(
+            f"{folder} is cut already, without the vertices of a model"
+            if folder
+            else "a run that begins with a model needs new data",
+            do="name files of new data",
+        )

@@ -29,7 +29,7 @@ from tux.inputs.crossed import check_crosses
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
 from tux.inputs.in_shares import LoadedParts, ShareLoading
-from tux.inputs.known import follow_known
+from tux.inputs.known import follow_known, refuse_without_new_data
 from tux.inputs.loaded_graph import odd_ids_lines
 from tux.inputs.memory import (
     MemoryData,
@@ -135,13 +135,8 @@ def load(
     if not folder and not isinstance(data, EdgeData):
         check_types_given(program, data)
     test = held_out_data(program, test)
-    if known is not None and (folder or data is None):
-        raise UsageError(
-            f"{folder} is cut already, without the vertices of a model"
-            if folder
-            else "a run that begins with a model needs new data",
-            do="name files of new data",
-        )
+    if known is not None:
+        refuse_without_new_data(data, folder)
     if data is None:
         return _generate_inputs(program, test, reading, warn)
     loaded = None

@@ -18,9 +18,11 @@ AnyProgram: TypeAlias = Any
 """The program that a hook gets. A hook may name its user's own class instead."""
 
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Program": {"setup": (), "setup_from": (), "stages": (), "evaluate": ()}
-    | {"converged": ("metrics",)}
-    | {"predict": (), "fold_in": ("role",)},
+    "Program": {
+        **dict.fromkeys(("setup", "setup_from", "stages", "evaluate", "predict"), ()),
+        "converged": ("metrics",),
+        "fold_in": ("role",),
+    },
     "Input": {
         "topology": ("program",),
         "extra_tables": ("program", "topology"),

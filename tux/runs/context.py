@@ -18,7 +18,7 @@ from tux.program.program import Program
 from tux.program.report import GroundTruth
 from tux.run_folder.folder import RunFolder, RunRecord
 from tux.runs.resume import StoppedRun
-from tux.runs.start import Beginning
+from tux.runs.start import StartOfRun
 from tux.runs.trainer import Trainer
 
 
@@ -35,7 +35,7 @@ class RunContext:
     folder: RunFolder | None = None
     before: StoppedRun | None = None
     limit: MemoryLimit | None = None  # of this process
-    beginning: Beginning = Beginning()  # with the model of another run
+    beginning: StartOfRun = StartOfRun()  # with the model of another run
     # set when the data are loaded
     inputs: Inputs = field(init=False)
     plan: RunPlan = field(init=False)

@@ -120,6 +120,8 @@ def run(
     PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     options, watch = options or RunOptions(), watch or NullWatcher()
+    if start is not None and options.epochs is None:
+        options = replace(options, epochs=program.epochs_from or program.epochs)
     data, test = wrap_data(program, data), wrap_data(program, test)
 
     def try_out(tried: RunOptions) -> Result:

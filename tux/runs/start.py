@@ -15,9 +15,9 @@ from tux.program import sources
 from tux.program.program import Program
 
 
-class Beginning(NamedTuple):
-    """What a run begins with: the model for its workers, and its vertices for those who read the
-    data; None: there is no model.
+class StartOfRun(NamedTuple):
+    """The beginning of a run: a model for its workers, and the vertices of this model for those who
+    read the data; None: there is no model.
     """
 
     model: StartModel = NOTHING
@@ -26,7 +26,7 @@ class Beginning(NamedTuple):
 
 def begin_with(
     model: TrainedModel | None, program: Program, options: RunOptions, warn: Warn
-) -> Beginning:
+) -> StartOfRun:
     """Return the beginning of a run of `program` with a model, or with that of the run that the
     options name, if there is either. UsageError where this is of another program, or the program
     cannot begin with a model.
@@ -34,7 +34,7 @@ def begin_with(
     if options.from_run is not None:
         model = open_model(options.from_run, warn)
     if model is None:
-        return Beginning()
+        return StartOfRun()
     _check_program(model, program)
     if type(program).setup_from is Program.setup_from:
         raise UsageError(
@@ -43,7 +43,7 @@ def begin_with(
         )
     vertices = known_vertices(program, model.ids, model.run.data.numbered, options)
     known = {kind: len(ids) for kind, ids in vertices.ids.items()}
-    return Beginning(StartModel(known, model.stored), vertices)
+    return StartOfRun(StartModel(known, model.stored), vertices)
 
 
 def _check_program(model: TrainedModel, program: Program) -> None:

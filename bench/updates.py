@@ -1,0 +1,222 @@
+"""A model that goes on with 1% of new data, beside one that is trained anew on all: seconds of
+training, quality, and how far old vectors turn.
+
+usage: python -m bench.updates [--data FOLDER] [--apps als,implicit,mf,lda,linear,deepwalk]
+                               [--repeats N]
+
+FOLDER holds real data: ratings/ml-1m, corpora/kos, libsvm/a9a, labelled/PPI. The new data are half
+of them whole users, and half single ratings of others, of ml-1m; documents, samples, and vertices
+with their edges of the others. `old` is the model before; `anew` one of all data; `update` goes on
+from `old` (`--from`). `share`: seconds of training of `update` by those of `anew`, medians of N
+turns (default 5), each with another seed. Quality, means of the turns: recall@20 of a tenth of the
+ratings, perplexity by document completion of held-out documents, AUC of the test set, micro F1 of
+half of the vertices. `kept`: that of `update` by that of `anew`; of perplexity, the reverse.
+`cosine`: between the vectors of a vertex in `old` and `update` of the last turn, the least and the
+1% quantile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tux
+from bench.arguments import names_among
+from bench.machine import machine
+
+SHARE = 0.01
+
+
+class UpdateCase(NamedTuple):
+    """A program with data before, new data, and all; `judge` tells the quality of a run, and
+    `vectors` names the type and field that should not turn.
+    """
+
+    program: Any
+    old: Any
+    new: Any
+    whole: Any
+    judge: Callable[[Any], float]
+    vectors: tuple[str, str]
+    less_is_better: bool = False
+    options: dict[str, Any] = {}
+
+
+def read_ratings(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read training and held-out ratings, (n, 3) each."""
+    found = []
+    for name in ("train", "probe"):
+        with gzip.open(data / f"ratings/ml-1m/ml-1m.{name}.dat.gz", "rt") as file:
+            found.append(np.array([line.split("::") for line in file], np.int64))
+    return found[0], found[1]
+
+
+def as_table(ratings: np.ndarray) -> dict[str, np.ndarray]:
+    """Return ratings as a table."""
+    user, item, value = ratings.T
+    return {"user": user, "item": item, "value": value.astype(np.float32)}
+
+
+def recall(train: np.ndarray, test: np.ndarray) -> Callable[[Any], float]:
+    """Return a function that judges a model of factors by recall@20, ratings of `train` left
+    out.
+    """
+
+    def judge(run: Any) -> float:
+        users, items = run.vertices["user"], run.vertices["item"]
+        scores = users["f"] @ items["f"].T
+        rows, columns = users.positions(train[:, 0]), items.positions(train[:, 1])
+        known = (rows >= 0) & (columns >= 0)
+        scores[rows[known], columns[known]] = -np.inf
+        top = np.argpartition(-scores, 20, axis=1)[:, :20]
+        chosen = np.zeros(scores.shape, bool)
+        np.put_along_axis(chosen, top, True, axis=1)
+        user, item = users.positions(test[:, 0]), items.positions(test[:, 1])
+        there = (user >= 0) & (item >= 0)
+        _, asked = np.unique(test[:, 0], return_inverse=True)
+        hits = np.bincount(asked[there], chosen[user[there], item[there]], asked.max() + 1)
+        return float((hits / np.minimum(np.bincount(asked), 20)).mean())
+
+    return judge
+
+
+def ratings_case(program: Any, data: Path) -> UpdateCase:
+    """Return a case of MovieLens 1M."""
+    train, test = read_ratings(data)
+    rng = np.random.default_rng(1)
+    users = rng.choice(np.unique(train[:, 0]), round(SHARE / 2 * 6040), replace=False)
+    is_new = np.isin(train[:, 0], users) | (rng.random(len(train)) < SHARE / 2)
+    tables = (as_table(each) for each in (train[~is_new], train[is_new], train))
+    return UpdateCase(program, *tables, recall(train, test), ("user", "f"))
+
+
+def documents_case(data: Path) -> UpdateCase:
+    """Return a case of the blog entries of Daily Kos, of which a tenth is held out."""
+    with gzip.open(data / "corpora/kos/docword.kos.txt.gz", "rt") as file:
+        entries = np.array([line.split() for line in file.readlines()[3:]], np.int64)
+    rng = np.random.default_rng(1)
+    drawn = rng.random(entries[:, 0].max() + 1)
+    held, is_new = drawn > 0.9, drawn < 0.9 * SHARE
+
+    def table(chosen: np.ndarray) -> dict[str, np.ndarray]:
+        document, word, count = entries[chosen[entries[:, 0]]].T
+        return {"document": document, "word": word, "count": count}
+
+    train = ~held
+    tables = table(train & ~is_new), table(is_new), table(train)
+
+    def judge(run: Any) -> float:
+        return float(run.history["test_perplexity"][-1])
+
+    program = tux.LDA(topics=50)
+    return UpdateCase(
+        program, *tables, judge, ("word", "n"), True, {"test": table(held), "eval_every": 1000}
+    )
+
+
+def samples_case(data: Path) -> UpdateCase:
+    """Return a case of the census incomes of a9a."""
+    with gzip.open(data / "libsvm/a9a.gz", "rt") as file:
+        lines = file.readlines()
+    chosen = np.random.default_rng(1).random(len(lines)) < SHARE
+    folder = Path(tempfile.mkdtemp())
+    files = []
+    for name, keep in (("old", ~chosen), ("new", chosen), ("all", np.ones(len(lines), bool))):
+        path = folder / f"{name}.svm"
+        path.write_text("".join(line for line, kept in zip(lines, keep, strict=True) if kept))
+        files.append(str(path))
+
+    def judge(run: Any) -> float:
+        return float(run.history["test_auc"][-1])
+
+    test = str(data / "libsvm/a9a.t.gz")
+    options = {"test": test, "form": "svm", "eval_every": 1000}
+    return UpdateCase(tux.Linear(), *files, judge, ("feature", "w"), options=options)
+
+
+def graph_case(data: Path) -> UpdateCase:
+    """Return a case of the protein interactions of node2vec."""
+    with gzip.open(data / "labelled/PPI.ungraph.gz", "rt") as file:
+        edges = np.array([line.split() for line in file if line[0] != "#"], np.int64)
+    new = np.random.default_rng(1).random(edges.max() + 1) < SHARE
+    first, then = edges[~new[edges].any(axis=1)], edges
+
+    def judge(run: Any) -> float:
+        found = [v for k, v in run.results.items() if "micro" in k and ("50" in k or "0.5" in k)]
+        return float(found[0])
+
+    options = {"labels": str(data / "labelled/PPI.cmty.gz"), "judge_repeats": 10}
+    tables = first, then, then
+    return UpdateCase(tux.DeepWalk(), *tables, judge, ("node", "u"), options=options)
+
+
+CASES: dict[str, Callable[[Path], UpdateCase]] = {
+    "als": lambda data: ratings_case(tux.ALS(rank=32), data),
+    "implicit": lambda data: ratings_case(tux.ALS(rank=32, implicit=True, alpha=1.0), data),
+    "mf": lambda data: ratings_case(tux.MF(rank=32), data),
+    "lda": documents_case,
+    "linear": samples_case,
+    "deepwalk": graph_case,
+}
+
+
+def compare(case: UpdateCase, repeats: int) -> str:
+    """Train the three models in turn; return a row of the table."""
+    seconds: dict[str, list[float]] = {"anew": [], "update": []}
+    judged = []
+    for turn in range(repeats + 1):  # the first compiles
+        how = {**case.options, "seed": turn, "progress": False}
+        old = tux.run(case.program, case.old, **how)
+        runs = {
+            "anew": tux.run(case.program, case.whole, **how),
+            "update": tux.run(old.program, case.new, from_run=old, **how),
+        }
+        if turn:
+            judged.append([case.judge(run) for run in (old, runs["anew"], runs["update"])])
+            for name, run in runs.items():
+                seconds[name].append(run.results["seconds"])
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    quality = [statistics.mean(each) for each in zip(*judged, strict=True)]
+    kept = quality[1] / quality[2] if case.less_is_better else quality[2] / quality[1]
+    kind, field = case.vectors
+    before, after = (run.vertices[kind] for run in (old, runs["update"]))
+    same = after.positions(before.ids)
+    a, b = before[field].reshape(len(same), -1), after[field][same].reshape(len(same), -1)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosine = (a.astype(float) * b).sum(axis=1)[norms > 0] / norms[norms > 0]
+    cells = [
+        *(f"{medians[name]:.3f}" for name in seconds),
+        f"{medians['update'] / medians['anew']:.1%}",
+        *(f"{each:.4f}" for each in quality),
+        f"{kept:.4f}",
+        f"{cosine.min():.3f}",
+        f"{np.quantile(cosine, 0.01):.3f}",
+    ]
+    return "".join(f"{each:>10}" for each in cells)
+
+
+HEAD = ("anew, s", "update, s", "share", "old", "anew", "update", "kept", "cosine", "1%")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--apps", type=names_among([*CASES]), default=[*CASES])
+    parser.add_argument("--repeats", type=int, default=5)
+    asked = parser.parse_args(argv)
+    print(machine())
+    print(f"{'':<10}{''.join(f'{each:>10}' for each in HEAD)}")
+    for name in asked.apps:
+        print(f"{name:<10}{compare(CASES[name](asked.data), asked.repeats)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
