@@ -140,7 +140,7 @@ def test_steps_end_where_only_rounding_is_left(rest):
     """As without a penalty: a step along such a direction would be of any length."""
     x, r, d, got = (np.array(v, np.float32) for v in ([2, 0], [0, 1e-6], [0, 1], [0, rest]))
     p = Row(rank=2, reg=np.float32(0), plain=False, implicit=False)
-    assert advance(x, np.float32(3), r, d, got, 1e-12, Row(), p) == 0
+    assert advance(x, np.float32(3), 0, r, d, got, 1e-12, Row(), p) == 0
     assert x.tolist() == [2, 0]
 
 

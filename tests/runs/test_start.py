@@ -188,3 +188,29 @@ def test_new_data_are_needed(here, capsys):
     assert main(["run", "mf", "new.csv", "--from", "nothing"]) == 3
     assert "nothing is no folder of a run" in capsys.readouterr().err
     assert main(["run", "mf", "new.csv", "--from", "one", "--verify"]) == 2
+
+
+def test_a_partitioned_folder_and_rare_features_are_refused(here, capsys):
+    assert main(["run", "mf", "old.csv", "--epochs", "1", "--no-jit", "--out", "one"]) == 0
+    assert main(["partition", "new.csv", "--parts", "2", "--out", "cut"]) == 0
+    capsys.readouterr()
+    assert main(["run", "mf", "cut", "--from", "one"]) == 2
+    assert "cut is cut already, without the vertices of a model" in capsys.readouterr().err
+    texts = Path("texts.txt")
+    texts.write_text("a b a\nb c\n")
+    train = ["run", "lda", "texts.txt", "--form", "text", "--topics", "2", "--no-jit"]
+    assert main([*train, "--epochs", "1", "--out", "topics"]) == 0
+    capsys.readouterr()
+    assert main([*train, "--from", "topics", "--min-count", "2"]) == 2
+    assert "--min-count leaves out features of a first training" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_machines_begin_with_a_model(here):
+    assert main(["run", "mf", "old.csv", "--rank", "3", "--epochs", "2", "--out", "one"]) == 0
+    more = ["--from", "one", "--epochs", "2", "--on", "local", "--nnodes", "2", "--out", "two"]
+    assert main(["run", "mf", "new.csv", *more]) == 0
+    run = tux.load("two")
+    assert run.vertices["user"].ids.tolist() == ["a", "b", "c", "d"]
+    old = tux.load("one").vertices["user"]
+    assert np.array_equal(run.vertices["user"]["f"][0], old["f"][0])
