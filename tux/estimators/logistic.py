@@ -57,12 +57,17 @@ class LogisticRegression(LinearClassifier):
         """
         return self._fit(*self._check_samples(X, y, sample_weight))
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> LogisticRegression:
         """Go on with new samples of the same classes, given as for `fit`: each weight is tied to
-        its value by the curvature of the losses before. Without a model it is `fit`.
+        its value by the curvature of the losses before. Without a model it is `fit`, of all
+        `classes` if they are given.
         """
         start = getattr(self, "_run", None)
-        return self._fit(*self._check_samples(X, y, sample_weight, reset=start is None), start)
+        reset = start is None
+        checked = self._check_samples(X, y, sample_weight, reset=reset, classes=classes)
+        return self._fit(*checked, start)
 
     def _fit(
         self, X: Any, y: np.ndarray, weight: np.ndarray, start: Run | None = None

@@ -40,20 +40,21 @@ class MatrixClassifier(ClassifierMixin, MatrixEstimator):
     classes_: np.ndarray
 
     def _check_samples(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, classes: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Return samples, their classes and weights, fit for training; set `classes_`, or compare
-        with those that there are. ValueError for a class that is none of these, and unless samples
-        of two classes have a weight.
+        """Return samples, their classes and weights, fit for training; set `classes_`, to all
+        `classes` if they are given, or compare with those that there are. ValueError for a class
+        that is none of these, and unless samples of two classes have a weight.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS, reset=reset)
         check_classification_targets(y)
         weight = weights(sample_weight, X) * compute_sample_weight(self.class_weight, y)
+        if reset:
+            self.classes_ = np.unique(y if classes is None else classes)
+        if len(unknown := np.setdiff1d(y, self.classes_)):
+            raise ValueError(f"the model does not know the class {unknown[0]}")
         if not reset:
-            if len(unknown := np.setdiff1d(y, self.classes_)):
-                raise ValueError(f"the model does not know the class {unknown[0]}")
             return in_32_bits(X), y, weight
-        self.classes_ = np.unique(y)
         there = np.unique(y[weight > 0])
         if len(there) < 2:
             raise ValueError(
