@@ -52,7 +52,7 @@ def product(x, y):
 def begin(x, n, r, d, tau, p):
     """Complete r, which is the edges' part of b - A x, and set the first direction. Return r.r."""
     shared_part(x, r, tau, p)
-    for k in range(p.rank):
+    for k in range(len(r)):
         r[k] -= penalty(n, p) * x[k]
         d[k] = r[k]
     return product(r, r)
@@ -65,28 +65,28 @@ def advance(x, n, r, d, got, square, tau, p):
     if square <= ENOUGH:
         return square
     shared_part(d, got, tau, p)
-    for k in range(p.rank):
+    for k in range(len(got)):
         got[k] -= penalty(n, p) * d[k]
     curvature = -product(d, got)
     if curvature <= FLAT * product(d, d):
         return 0.0
     a = square / curvature
-    for k in range(p.rank):
+    for k in range(len(x)):
         x[k] += a * d[k]
         r[k] += a * got[k]
     after = product(r, r)
-    for k in range(p.rank):
+    for k in range(len(r)):
         d[k] = r[k] + after / square * d[k]
     return after
 
 
 def solve(edges, far, x, n, tau, p):
     """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
-    r, d, got = np.zeros(p.rank), np.zeros(p.rank), np.zeros(p.rank)
+    r, d, got = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
     pull(edges, far, x, 1.0, r, tau, p)
     square = begin(x, n, r, d, tau, p)
     for _ in range(p.steps):
-        for k in range(p.rank):
+        for k in range(len(got)):
             got[k] = 0
         pull(edges, far, d, 0.0, got, tau, p)
         square = advance(x, n, r, d, got, square, tau, p)
