@@ -38,7 +38,7 @@ F4 = np.float32
 def by_hand(
     tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims
 ):  # type: ignore[no-untyped-def]
-    """Run one epoch after the first of `tux.apps.mf.sgd.sgd`, with every row spelled as an index."""
+    """Run one epoch after the first of `tux.apps.mf.sgd`, with every row spelled as an index."""
     rank = P.shape[1]
     unit_warm = step * F4(root) * np.sqrt(F4(min(rank, warm_dims)))
     unit_rest = step * F4(root) * np.sqrt(F4(max(rank - warm_dims, 1)))

@@ -1,4 +1,4 @@
-"""What is solved for, of a vertex: its factors, and behind them its bias, if there are biases."""
+"""Unknowns of a vertex: its factors, and behind them its bias, if there are biases."""
 
 from __future__ import annotations
 

@@ -160,9 +160,9 @@ def test_one_half_of_an_epoch_finds_factors_and_biases_together(steps):
     for end, stage in enumerate((Exchange(of.solve_user), Exchange(of.solve_item, over="item"))):
         drive(worker, stage)
         truth.half(end)
-        name = ("user", "item")[end]
-        np.testing.assert_allclose(column(worker, name, "f"), truth.f[end], rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(column(worker, name, "bias"), truth.bias[end], rtol=1e-3, atol=1e-4)
+        for field, expected in (("f", truth.f), ("bias", truth.bias)):
+            found = column(worker, ("user", "item")[end], field)
+            np.testing.assert_allclose(found, expected[end], rtol=1e-3, atol=1e-4)
 
 
 def test_implicit_feedback_has_no_biases():

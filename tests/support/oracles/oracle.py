@@ -51,8 +51,8 @@ def moments(values):
 
 
 class SgdFactors:
-    """Matrix factorization by SGD as apps/mf/sgd.py describes it, in double precision and with whole
-    gradients.
+    """Matrix factorization by SGD as apps/mf/sgd.py describes it, in double precision and with
+    whole gradients.
 
     Factors P (users, rank), Q (items, rank); summed squared gradients (n, 2) for the warm group of
     dimensions and the rest, or (n, 3) with those of biases. The latter are (n,), and none without
