@@ -40,8 +40,9 @@ def solve(edges, far, out, tau, p):
     single solution.
     """
     n, width = len(edges), len(out)
-    a, b = np.zeros(width * (width + 1) // 2), np.zeros(width)
-    rows = np.ones((n + 3 - (n + 3) % 4, width))  # a multiple of 4, as packed_add needs it
+    a, b = np.zeros(width * (width + 1) // 2, np.float64), np.zeros(width, np.float64)
+    most = n + 3 - (n + 3) % 4  # a multiple of 4, as packed_add needs it
+    rows = np.ones((most, width), np.float64)
     for e in range(n):
         q = far(edges[e])
         rest = edges[e].value - mean_of_biased(tau, p) - p.biases.of(q)

@@ -150,7 +150,7 @@ def test_steps_end_where_only_rounding_is_left(rest):
     assert x.tolist() == [2, 0]
 
 
-@pytest.mark.parametrize("steps", [0, 40])
+@pytest.mark.parametrize("steps", [0, 8])
 def test_one_half_of_an_epoch_finds_factors_and_biases_together(steps):
     program = ALS(rank=3, biases=True, steps=steps)
     worker = start(program, EDGES, jit=False)
