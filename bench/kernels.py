@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tux.apps.mf.mf import MF, sgd
+from tux.apps.mf.mf import MF
+from tux.apps.mf.sgd import sgd
 from tux.arrays.networks import from_arrays
 from tux.base.random import key
 from tux.engine.worker import Worker
@@ -37,7 +38,7 @@ F4 = np.float32
 def by_hand(
     tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims
 ):  # type: ignore[no-untyped-def]
-    """Run one epoch after the first of `tux.apps.mf.mf.sgd`, with every row spelled as an index."""
+    """Run one epoch after the first of `tux.apps.mf.sgd`, with every row spelled as an index."""
     rank = P.shape[1]
     unit_warm = step * F4(root) * np.sqrt(F4(min(rank, warm_dims)))
     unit_rest = step * F4(root) * np.sqrt(F4(max(rank - warm_dims, 1)))

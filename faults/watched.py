@@ -21,7 +21,8 @@ import sys
 import time
 from pathlib import Path
 
-from tux.apps.mf.mf import MF, count_epoch, renorm, sgd
+from tux.apps.mf.mf import MF, count_epoch
+from tux.apps.mf.sgd import renorm, sgd
 from tux.clock.steps import Step
 from tux.program.stage import Stage
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch

@@ -60,8 +60,9 @@ class Score(Stage):
     `scores` is (m,) float64 in the caller's order of edges; or (n,) float64 or (n, width) float32
     by the vertex's dense index. `edges` are the held-out edges of a vertex, perhaps none; `out`
     comes as zeros; `width` is a number or the name of an integer parameter. `name` is what a column
-    of scores is called. With `whole`, those of vertices are whole numbers, int64. The UDF changes
-    nothing else. `over` left out is the end that a per-vertex UDF asks for, or the first.
+    of scores is called; with `last`, the last number of each row is a column of that name. With
+    `whole`, those of vertices are whole numbers, int64. The UDF changes nothing else. `over` left
+    out is the end that a per-vertex UDF asks for, or the first.
 
     Of a UDF per edge, `factors` says that its scores are inner products, of a field of each end:
 
@@ -82,6 +83,7 @@ class Score(Stage):
         width: int | str = 0,
         labels: Sequence[str | float] = (),
         name: str = "score",
+        last: str = "",
         best: str = "class",
         whole: bool = False,
         factors: tuple[str, str] | None = None,
@@ -89,7 +91,7 @@ class Score(Stage):
         offset: str = "",
     ) -> None:
         self.f, self.over, self.width, self.name = f, over, width or len(labels), name
-        self.labels, self.best, self.whole = tuple(labels), best, whole
+        self.labels, self.last, self.best, self.whole = tuple(labels), last, best, whole
         self.factors, self.biases, self.offset = factors, biases, offset
         for what, pair in (("factors", factors or biases), ("biases", biases)):
             if not isinstance(pair, tuple) or [type(each) for each in pair] != [str, str]:
@@ -97,6 +99,11 @@ class Score(Stage):
                     f"{what} of a Score are {pair!r}",
                     do='name a field of each end, e.g. factors=("p", "q")',
                 )
+        if last and not self.width:
+            raise ProgramError(
+                f"the last number of a row is called {last!r}, and scores are one number each",
+                do="give the width of a row",
+            )
         self.label = f"Score({udf_names(f)}{f', over={over}' if over else ''})"
 
     def enumerated_role(self, program: BaseProgram) -> str:
@@ -137,6 +144,8 @@ class Score(Stage):
 
     def columns(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         """Return scores as they are written: columns by their names."""
+        if self.last:
+            return {self.name: scores[:, :-1], self.last: scores[:, -1]}
         if not self.labels:
             return {self.name: scores}
         each = {f"{self.name}_{label}": scores[:, k] for k, label in enumerate(self.labels)}
@@ -146,6 +155,8 @@ class Score(Stage):
 
     def array(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the scores of such columns."""
+        if self.last:
+            return np.column_stack([columns[self.name], columns[self.last]])
         if not self.labels:
             return columns[self.name]
         return np.column_stack([columns[f"{self.name}_{label}"] for label in self.labels])

@@ -16,7 +16,7 @@ MANY_NAMES = {
         apps/als/edges.py::pull
         apps/kmeans/point_passes.py::distances
         apps/lda/metropolis.py::walk
-        apps/mf/mf.py::sgd
+        apps/mf/sgd.py::sgd
         tux/rows/packed.py::packed_add
         """,
     "numerics: each name is a symbol of the formulas in its docstring": """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tux.apps.als import conjugate, normal, prior
+from tux.apps.als.counts import copy_count, count, count_ratings, set_offset
 from tux.apps.als.quality import gram_of, quality_stages, rate
+from tux.apps.mf.biases import CHOICES, bias_shape, numbers_of_vertex
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
 from tux.program.fields import data, delta, master, shared, total, value
@@ -25,36 +27,7 @@ def first_factors(p):
     that ratings with a mean are soon fitted; without a mean, small ones, which lead to a smaller
     error on other ratings.
     """
-    return drawn(0, (0.1 if p.center else 1) * p.rank**-0.5)
-
-
-def count(user, edges, tau, p):
-    """Number and sum of a user's ratings, of implicit feedback without their signs."""
-    user.n = len(edges)
-    tau.edges += len(edges)
-    for edge in edges:
-        tau.loss += abs(edge.value) if p.implicit else edge.value
-
-
-def count_ratings(item, edges):
-    """Count an item's ratings on this worker."""
-    item.seen += len(edges)
-
-
-def copy_count(item):
-    """Copy the number of an item's ratings on all workers. Without one its factors are 0."""
-    item.n = item.seen
-    if item.n == 0:
-        item.f[:] = 0
-
-
-def set_offset(tau, p):
-    """Set the mean weight of an edge, and the constant that is subtracted from ratings: their mean,
-    or 0.
-    """
-    mean = tau.loss / tau.edges
-    tau.mean, tau.weight = (0.0, p.alpha * mean) if p.implicit else (mean, 1.0)
-    tau.offset = tau.mean if p.center else 0.0
+    return drawn(0, (0.1 if p.center or p.biases else 1) * p.rank**-0.5)
 
 
 class Feedback(Ratings):
@@ -65,12 +38,15 @@ class Feedback(Ratings):
 
 
 class ALS(Program):
-    """Matrix factorization: rating = user.f . item.f, by alternating least squares."""
+    """Matrix factorization: rating = user.f . item.f, by alternating least squares; with biases,
+    rating = mean + user.bias + item.bias + user.f . item.f.
+    """
 
     rank: int = param(32, "latent dimensions", low=1)
-    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0)
+    reg: float = param(0.05, "L2 penalty on factors and biases, per rating", low=0)
     plain: bool = param(False, "the penalty on a vertex is reg, whatever its number of ratings")
     center: bool = param(False, "subtract the mean of the ratings")
+    biases: bool = param(False, "add the mean and a bias of each user and item", choices=CHOICES)
     implicit: bool = param(False, "values say how sure it is that the user likes the item")
     alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0)
     steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
@@ -78,9 +54,16 @@ class ALS(Program):
     epochs, epochs_from = 10, 1
     monitor = "test_rmse"
     input = Feedback()
-    user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"), old=shared("f4", kept=False))
+    user = Vertex(
+        whole=True,
+        f=shared("f4", "rank"),
+        bias=shared("f4", bias_shape),
+        n=shared("f4"),
+        old=shared("f4", kept=False),
+    )
     item = Vertex(
         f=shared("f4", "rank", init=first_factors),
+        bias=shared("f4", bias_shape),
         n=value("f4"),
         old=value("f4", kept=False),
         seen=delta("i4"),
@@ -111,6 +94,11 @@ class ALS(Program):
                 "reg = 0 leaves equations without a single solution",
                 do="give a larger reg, or 3 steps of conjugate gradients instead of 0",
             )
+        if self.implicit and self.biases:
+            raise UsageError(
+                "biases are of ratings, and implicit feedback has none",
+                do="leave out one of both",
+            )
         if self.implicit:
             self.monitor = "objective"
 
@@ -137,10 +125,12 @@ class ALS(Program):
         return quality_stages(self, held_out=cluster.has_test)
 
     def predict(self):
-        return Score(rate, factors=("f", "f"), offset="offset")
+        biases = ("bias", "bias") if self.biases else ("", "")
+        return Score(rate, factors=("f", "f"), biases=biases, offset="offset")
 
     def fold_in(self, role):
         user = role == "user"
         find = normal.find_user if user else normal.find_item
         grams = gram_of(self, "item" if user else "user")
-        return [*grams, Score(find, role, width="rank", name="f")]
+        last = "bias" if self.biases else ""
+        return [*grams, Score(find, role, width=numbers_of_vertex(self), name="f", last=last)]

@@ -14,6 +14,8 @@ import numpy as np
 
 from tux.apps.als.edges import item_of, user_of, weigh
 from tux.apps.als.steps import penalty
+from tux.apps.als.unknowns import put_unknowns, unknowns_of
+from tux.apps.mf.biases import numbers_of_vertex
 from tux.rows.packed import packed_add, packed_solve
 from tux.stages import Apply, Exchange
 
@@ -23,24 +25,28 @@ BLOCK = 32
 
 def matrix_entries(p):
     """Return the number of entries of A that an item gathers."""
-    return 0 if p.steps else p.rank * (p.rank + 1) // 2
+    n = numbers_of_vertex(p)
+    return 0 if p.steps else n * (n + 1) // 2
 
 
 def side_entries(p):
     """Return the number of entries of b that an item gathers."""
-    return 0 if p.steps else p.rank
+    return 0 if p.steps else numbers_of_vertex(p)
 
 
 def add(edges, far, a, b, tau, p):
-    """Add the edges' parts of A and b; `far` finds the factors y of an edge's other end."""
-    rows = np.empty((BLOCK, p.rank), np.float64)
-    weighted = np.empty((BLOCK, p.rank), np.float64)
+    """Add the edges' parts of A and b; `far` finds the other end of an edge, of which y are the
+    factors, and a 1 behind them if there are biases.
+    """
+    rows = np.ones((BLOCK, len(b)), np.float64)
+    weighted = np.empty((BLOCK, len(b)), np.float64)
     count = 0
     for edge in edges:
         y = far(edge)
-        w, t = weigh(edge.value, tau, p)
+        w, t = weigh(edge.value - p.biases.of(y), tau, p)
         for k in range(p.rank):
-            rows[count, k] = y[k]
+            rows[count, k] = y.f[k]
+        for k in range(len(b)):
             weighted[count, k] = w * rows[count, k]
             b[k] += t * rows[count, k]
         count += 1
@@ -57,11 +63,11 @@ def solve(a, b, n, old, x, tau, p):
     if n <= old:
         return
     if old > 0:
-        subtract_product(a, x, b, p)
-        for k in range(p.rank):
+        subtract_product(a, x, b)
+        for k in range(len(b)):
             b[k] -= (penalty(n, p) - penalty(old, p)) * x[k]
     at = 0
-    for i in range(p.rank):
+    for i in range(len(b)):
         for j in range(i + 1):
             if p.implicit:
                 a[at + j] += tau.gram[i, j]
@@ -70,14 +76,14 @@ def solve(a, b, n, old, x, tau, p):
         at += i + 1
         a[at - 1] += penalty(n, p)
     if packed_solve(a, b):
-        for k in range(p.rank):
+        for k in range(len(b)):
             x[k] = b[k] + (x[k] if old > 0 else 0.0)
 
 
-def subtract_product(a, x, b, p):
+def subtract_product(a, x, b):
     """Compute b -= A x, of A the lower triangle."""
     at = 0
-    for i in range(p.rank):
+    for i in range(len(b)):
         for j in range(i):
             b[i] -= a[at + j] * x[j]
             b[j] -= a[at + j] * x[i]
@@ -87,48 +93,54 @@ def subtract_product(a, x, b, p):
 
 def solve_own(edges, far, x, n, old, tau, p):
     """Set x to the solution of a vertex that has all its edges."""
-    a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)
-    b = np.zeros(p.rank, np.float64)
+    a = np.zeros(len(x) * (len(x) + 1) // 2, np.float64)
+    b = np.zeros(len(x), np.float64)
     add(edges, far, a, b, tau, p)
     solve(a, b, n, old, x, tau, p)
 
 
 def solve_user(user, edges, tau, p):
-    """Find the best factors of a user."""
-    solve_own(edges, item_of, user.f, user.n, user.old, tau, p)
+    """Find the best factors and the best bias of a user."""
+    x = unknowns_of(user, p)
+    solve_own(edges, item_of, x, user.n, user.old, tau, p)
+    put_unknowns(user, x, p)
 
 
 def solve_item(item, edges, tau, p):
-    """Find the best factors of an item that has all its edges."""
-    solve_own(edges, user_of, item.f, item.n, item.old, tau, p)
+    """Find the best factors and the best bias of an item that has all its edges."""
+    x = unknowns_of(item, p)
+    solve_own(edges, user_of, x, item.n, item.old, tau, p)
+    put_unknowns(item, x, p)
 
 
 def find_user(user, edges, out, tau, p):
-    """Write the best factors of a new user."""
+    """Write the best factors of a new user, and its bias."""
     solve_own(edges, item_of, out, len(edges), 0, tau, p)
 
 
 def find_item(item, edges, out, tau, p):
-    """Write the best factors of a new item."""
+    """Write the best factors of a new item, and its bias."""
     solve_own(edges, user_of, out, len(edges), 0, tau, p)
 
 
 def gather(item, edges, tau, p):
     """Add up this worker's part of A and b."""
-    a = np.zeros(p.rank * (p.rank + 1) // 2, np.float64)
-    b = np.zeros(p.rank, np.float64)
+    a = np.zeros(len(item.a), np.float64)
+    b = np.zeros(len(item.b), np.float64)
     add(edges, user_of, a, b, tau, p)
     for k in range(len(a)):
         item.a[k] += a[k]
-    for k in range(p.rank):
+    for k in range(len(b)):
         item.b[k] += b[k]
     item.here += 1
 
 
 def solve_gathered(item, tau, p):
-    """Find the best factors of an item that is on several workers."""
+    """Find the best factors and the best bias of an item that is on several workers."""
     if item.here:
-        solve(item.a.copy(), item.b.copy(), item.n, item.old, item.f, tau, p)
+        x = unknowns_of(item, p)
+        solve(item.a.copy(), item.b.copy(), item.n, item.old, x, tau, p)
+        put_unknowns(item, x, p)
 
 
 def cut_item_stages():

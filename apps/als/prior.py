@@ -16,13 +16,14 @@ Each epoch begins with the x of the last, so it counts the new ratings once more
 from __future__ import annotations
 
 from tux import axpy
+from tux.apps.mf.biases import numbers_of_vertex
 from tux.program.fields import total, value
 from tux.stages import GlobalSync
 
 
 def prior_shape(p):
     """Return the shape of C."""
-    return p.rank, p.rank
+    return numbers_of_vertex(p), numbers_of_vertex(p)
 
 
 CONTEXT = {
@@ -45,11 +46,18 @@ def add_count(item):
 
 
 def add_products(v, tau, p):
-    """Add up the products of factors, as often as they had ratings."""
+    """Add up the products of factors, with a 1 behind them if there are biases, as often as they
+    had ratings.
+    """
     if v.old > 0:
         tau.prior_count += v.old
         for i in range(p.rank):
             axpy(v.old * v.f[i], v.f, tau.prior_sum[i])
+        if p.biases.width:
+            axpy(v.old, v.f, tau.prior_sum[p.rank])
+            tau.prior_sum[p.rank, p.rank] += v.old
+            for i in range(p.rank):
+                tau.prior_sum[i, p.rank] += v.old * v.f[i]
 
 
 def keep_mean(tau):

@@ -10,14 +10,18 @@ from tux.stages import Exchange, GlobalSync
 
 
 def rate(user, item, tau, p):
-    """Return the predicted rating, or preference; the mean of ratings where either end has none."""
-    return dot(user.f, item.f) + tau.offset if user.n > 0 and item.n > 0 else tau.mean
+    """Return the predicted rating, or preference. Where either end has no ratings, vectors add
+    nothing: it is the mean, and what biases there are.
+    """
+    known = user.n > 0 and item.n > 0
+    rest = dot(user.f, item.f) + tau.offset if known else tau.mean
+    return rest + p.biases.of(user) + p.biases.of(item)
 
 
 def measure(user, item, rating, tau, p):
     """Add a training edge's part to the objective."""
     s = np.float64(dot(user.f, item.f))
-    w, t = weigh(rating.value, tau, p)
+    w, t = weigh(rating.value - p.biases.of(user) - p.biases.of(item), tau, p)
     if p.implicit:
         # (1 + w) (preference - s)^2, less the s^2 that all pairs have
         preference = rating.value > 0
@@ -29,7 +33,8 @@ def measure(user, item, rating, tau, p):
 
 def norm(v, tau, p):
     """Add a vertex's part to the objective."""
-    square = dot(v.f, v.f)
+    bias = p.biases.of(v)
+    square = dot(v.f, v.f) + bias * bias
     tau.norms += square if p.plain else v.n * square
 
 

@@ -42,10 +42,10 @@ def shared_part(v, out, tau, p):
                 out[k] -= v[i] * g[i, k]
 
 
-def prior_part(v, old, out, tau, p):
+def prior_part(v, old, out, tau):
     """Compute out -= the matrix of old ratings times v (`tux.apps.als.prior`)."""
     if old > 0:
-        for i in range(p.rank):
+        for i in range(len(v)):
             axpy(-old * v[i], tau.prior[i], out)
 
 
@@ -66,7 +66,7 @@ def begin(x, n, old, r, d, tau, p):
         weight -= penalty(old, p)
     else:
         shared_part(x, r, tau, p)
-    for k in range(p.rank):
+    for k in range(len(r)):
         r[k] -= weight * x[k]
         d[k] = r[k]
     return product(r, r)
@@ -79,32 +79,31 @@ def advance(x, n, old, r, d, got, square, tau, p):
     if square <= ENOUGH:
         return square
     shared_part(d, got, tau, p)
-    prior_part(d, old, got, tau, p)
-    for k in range(p.rank):
+    prior_part(d, old, got, tau)
+    for k in range(len(got)):
         got[k] -= penalty(n, p) * d[k]
     curvature = -product(d, got)
     if curvature <= FLAT * product(d, d):
         return 0.0
     a = square / curvature
-    for k in range(p.rank):
+    for k in range(len(x)):
         x[k] += a * d[k]
         r[k] += a * got[k]
     after = product(r, r)
-    for k in range(p.rank):
+    for k in range(len(r)):
         d[k] = r[k] + after / square * d[k]
     return after
 
 
-def solve(edges, far, v, tau, p):
+def solve(edges, far, x, n, old, tau, p):
     """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
-    if v.n <= v.old:
+    if n <= old:
         return
-    x, n, old = v.f, v.n, v.old
-    r, d, got = np.zeros(p.rank), np.zeros(p.rank), np.zeros(p.rank)
+    r, d, got = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
     pull(edges, far, x, 1.0, r, tau, p)
     square = begin(x, n, old, r, d, tau, p)
     for _ in range(p.steps):
-        for k in range(p.rank):
+        for k in range(len(got)):
             got[k] = 0
         pull(edges, far, d, 0.0, got, tau, p)
         square = advance(x, n, old, r, d, got, square, tau, p)

@@ -1,13 +1,7 @@
 """Matrix factorization by SGD (Koren, Bell and Volinsky 2009): min sum over ratings of (r - p.q)^2
-+ reg (|p|^2 + |q|^2).
-
-A vertex's step is step / sqrt(mean of G); G grows by its squared gradient |reg p - e q|^2 = reg^2
-|p|^2 - 2 reg e p.q + e^2 |q|^2 over each of two groups of dimensions (Chin et al., PAKDD 2015): the
-`warm` first ones start positive and the first epoch trains them alone. A run that begins with a
-model keeps G, so vertices with many ratings move little.
++ reg (|p|^2 + |q|^2); or, with biases, of (r - mean - b_u - b_i - p.q)^2 + reg (b_u^2 + b_i^2 +
+|p|^2 + |q|^2).
 """
-
-import numpy as np
 
 from tux import (
     Apply,
@@ -21,7 +15,6 @@ from tux import (
     Score,
     Vertex,
     data,
-    dot,
     mean_of,
     metric,
     metrics,
@@ -31,40 +24,14 @@ from tux import (
     uniform,
     value,
 )
+from tux.apps.mf.biases import CHOICES, bias_shape, numbers_of_vertex
 from tux.apps.mf.fold_in import find_item, find_user
-from tux.apps.mf.start import begin, begin_new, choose_unit, renorm, set_step
+from tux.apps.mf.sgd import begin, begin_new, choose_unit, rate, renorm, set_step, sgd
 
 
-def advance(v, group, other, product, err, step, p):
-    """Follow one group of v's dimensions through a step: its G and norm; neither changes if the
-    step is 0. `other`: the other end's norm. Returns the step's factor.
-    """
-    norm, factor = v.norm[group], step / np.sqrt(v.G[group])
-    slope = p.reg * norm - err * product
-    square = p.reg * slope + err * (err * other - p.reg * product)
-    v.G[group] += square if step > 0 else 0.0  # a choice, not a branch
-    v.norm[group] = norm - factor * (slope + slope - factor * square)
-    return factor
-
-
-def sgd(user, item, rating, tau, p):
-    """Make one step on both ends of a rating."""
-    first = min(p.rank, p.warm)
-    active = first if tau.epoch == 0 else p.rank
-    step, rest = tau.step * np.sqrt(first), tau.step * np.sqrt(active - first)
-    product, warm = dot(user.f, item.f, active), dot(user.f, item.f, first)
-    err = rating.value - product
-    u0, u1, i0, i1 = user.norm[0], user.norm[1], item.norm[0], item.norm[1]
-    tau.n, tau.sse, tau.norms = tau.n + 1, tau.sse + err * err, tau.norms + (u0 + u1 + i0 + i1)
-    user_warm = advance(user, 0, i0, warm, err, step, p)
-    user_rest = advance(user, 1, i1, product - warm, err, rest, p)
-    item_warm = advance(item, 0, u0, warm, err, step, p)
-    item_rest = advance(item, 1, u1, product - warm, err, rest, p)
-    for k in range(active):
-        # in 32 bits, as wide as the factors: vectors of 64-bit numbers hold half as many
-        x, y, is_first = user.f[k], item.f[k], np.int32(k) < np.int32(first)
-        user.f[k] = x - (user_warm if is_first else user_rest) * (p.reg * x - err * y)
-        item.f[k] = y - (item_warm if is_first else item_rest) * (p.reg * y - err * x)
+def group_count(p):
+    """Return the number of groups of dimensions that have a step each."""
+    return 3 if p.biases else 2
 
 
 def count_epoch(tau):
@@ -72,28 +39,29 @@ def count_epoch(tau):
     tau.epoch += 1
 
 
-def rate(user, item, tau):
-    """Return the predicted rating; the mean where either end was never rated."""
-    return dot(user.f, item.f) if user.norm[0] > 0 and item.norm[0] > 0 else tau.mean
-
-
 class MF(Program):
     """Matrix factorization: rating = user.f . item.f, by SGD with falling steps and an L2
-    penalty per rating.
+    penalty per rating; with biases, rating = mean + user.bias + item.bias + user.f . item.f.
     """
 
     rank: int = param(32, "latent dimensions", low=1)
     learning_rate: float = param(0.1, "initial step size", low=1e-9, former="step")
-    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0)
+    reg: float = param(0.05, "L2 penalty on factors and biases, per rating", low=0)
     warm: int = param(4, "leading dimensions, trained alone in the first epoch", low=1)
     batch_size: int = param(
         0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0, former="batch"
     )
+    biases: bool = param(False, "add the mean and a bias of each user and item", choices=CHOICES)
     precision = "f4"
     epochs_from = 2
     monitor = "test_rmse"
     input = Ratings()
-    user = item = Vertex(f=shared("rank", init=uniform(0, 1)), G=shared(2), norm=shared(2))
+    user = item = Vertex(
+        f=shared("rank", init=uniform(0, 1)),
+        bias=shared(bias_shape),
+        G=shared(group_count),
+        norm=shared(2),
+    )
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
         mean=mean_of("value"),
@@ -123,8 +91,10 @@ class MF(Program):
         return [batch, Apply("user", renorm), GlobalSync(count_epoch)]
 
     def predict(self):
-        return Score(rate, factors=("f", "f"))
+        added = {"biases": ("bias", "bias"), "offset": "mean"} if self.biases else {}
+        return Score(rate, factors=("f", "f"), **added)
 
     def fold_in(self, role):
         find = find_user if role == "user" else find_item
-        return [Score(find, role, width="rank", name="f")]
+        last = "bias" if self.biases else ""
+        return [Score(find, role, width=numbers_of_vertex(self), name="f", last=last)]

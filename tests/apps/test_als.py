@@ -5,17 +5,18 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.oracles.als_oracle import AlsFactors
 from support.programs.programs import both, column, drive, run_steps, start
 
-from tux.apps.als import ALS
+from tux.apps.als import ALS, conjugate, normal
 from tux.apps.als.edges import weigh
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.stage import Cluster
-from tux.stages import Score
+from tux.stages import Exchange, Score
 
 ALONE = Cluster()
 
@@ -44,6 +45,7 @@ EDGES, HELD = ratings()
 KINDS = {
     "ratings": {},
     "centred": {"center": True},
+    "biases": {"biases": True},
     "plain": {"plain": True, "reg": 2.0},
     "implicit": {"implicit": True, "alpha": 2.0},
     "implicit-plain": {"implicit": True, "plain": True, "reg": 0.5},
@@ -56,10 +58,11 @@ def halves(program, worker, number=4):
     """Return the objective after each half of an epoch, and the oracle's."""
     drive(worker, *program.setup())
     truth = AlsFactors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
-    found, expected = [], []
+    found, expected, of = [], [], conjugate if program.steps else normal
+    exchanges = Exchange(of.solve_user), Exchange(of.solve_item, over="item", cut=False)
     for half in range(number):
-        ends = ("user", "item") if half % 2 == 0 else ("item", "user")
-        drive(worker, *program._half(*ends, ALONE), *gram_of(program, "user"))
+        other = "item" if half % 2 == 0 else "user"
+        drive(worker, *gram_of(program, other), exchanges[half % 2], *gram_of(program, "user"))
         drive(worker, *quality_stages(program, held_out=False))
         truth.half(half % 2)
         found.append(worker.tau.objective)
@@ -108,6 +111,8 @@ def history(k=1, by="bicut", slack=0, **how):
         ALS(rank=5, **how), EDGES, 3, HELD, k=k, by=by, slack=slack, delivery=1, jit=True
     )
     f = team.gather("user", "f") @ team.gather("item", "f").T
+    if how.get("biases"):
+        f += team.gather("user", "bias")[:, None] + team.gather("item", "bias")
     return np.array(team.history("objective")), f
 
 
@@ -117,7 +122,8 @@ def history(k=1, by="bicut", slack=0, **how):
     ("k", "slack"), [(2, 0), pytest.param(4, 0, marks=pytest.mark.long), (2, 2)]
 )
 @pytest.mark.parametrize(
-    "how", [{"center": True}, pytest.param({"implicit": True}, marks=pytest.mark.long)]
+    "how",
+    [{"center": True}, {"biases": True}, pytest.param({"implicit": True}, marks=pytest.mark.long)],
 )
 def test_several_workers_do_what_one_does(how, k, slack, steps):
     objective, predictions = history(steps=steps, **how)
@@ -144,13 +150,33 @@ def test_steps_end_where_only_rounding_is_left(rest):
     assert x.tolist() == [2, 0]
 
 
+@pytest.mark.parametrize("steps", [0, 8])
+def test_one_half_of_an_epoch_finds_factors_and_biases_together(steps):
+    program = ALS(rank=3, biases=True, steps=steps)
+    worker = start(program, EDGES, jit=False)
+    drive(worker, *program.setup())
+    truth = AlsFactors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
+    of = conjugate if steps else normal
+    for end, stage in enumerate((Exchange(of.solve_user), Exchange(of.solve_item, over="item"))):
+        drive(worker, stage)
+        truth.half(end)
+        for field, expected in (("f", truth.f), ("bias", truth.bias)):
+            found = column(worker, ("user", "item")[end], field)
+            np.testing.assert_allclose(found, expected[end], rtol=1e-3, atol=1e-4)
+
+
+def test_implicit_feedback_has_no_biases():
+    with pytest.raises(UsageError, match=message("biases-are-of-ratings")):
+        ALS(biases=True, implicit=True)
+
+
 def test_exact_solutions_need_a_penalty():
     with pytest.raises(UsageError, match="reg = 0"):
         ALS(reg=0, steps=0)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
+@pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}, {"biases": True}])
 @both
 def test_predictions_and_the_error_on_held_out_ratings(jit, how):
     program = ALS(rank=4, **how)
@@ -163,8 +189,12 @@ def test_predictions_and_the_error_on_held_out_ratings(jit, how):
         np.isin(ends, there)
         for ends, there in ((HELD.src, EDGES.src), (HELD.dst, EDGES.dst))
     ]  # fmt: skip
-    dots = (f["user"][HELD.src] * f["item"][HELD.dst]).sum(1) + (mean if program.center else 0)
+    offset = mean if program.center or program.biases else 0
+    dots = (f["user"][HELD.src] * f["item"][HELD.dst]).sum(1) + offset
     expected = np.where(rated[0] & rated[1], dots, mean)
+    if program.biases:
+        expected += column(worker, "user", "bias")[HELD.src]
+        expected += column(worker, "item", "bias")[HELD.dst]
     np.testing.assert_allclose(score.scores, expected, rtol=1e-5, atol=1e-6)
     error = np.sqrt(np.mean((HELD.fields["value"] - expected) ** 2))
     if program.implicit:

@@ -23,8 +23,16 @@ NEW = draw_ratings(2, [3, 7, 500], range(100, 122), 30)
 def mean_products(run, kind):
     """Return C of `tux.apps.als.prior`, by the factors of a type."""
     f, n = run.vertices[kind]["f"].astype(float), run.vertices[kind]["n"].astype(float)
+    if run.parameters["biases"]:
+        f = np.column_stack([f, np.ones(len(f))])
     weight = run.parameters["alpha"] * OLD["value"].mean() if run.parameters["implicit"] else 1.0
     return weight * (f * n[:, None]).T @ f / n.sum()
+
+
+def unknowns(vertices, p):
+    """Return the factors of vertices, (n, rank), and behind them biases, if there are some."""
+    f = vertices["f"].astype(float)
+    return np.column_stack([f, vertices["bias"].astype(float)]) if p.biases else f
 
 
 def solve_by_numpy(run, p, table, user):
@@ -38,11 +46,15 @@ def solve_by_numpy(run, p, table, user):
     if p.implicit:
         weights, shared = p.alpha * table["value"][rows], y.T @ y
         targets = (1 + weights) / weights
-    n = len(far)
+    n, size = len(far), RANK
+    if p.biases:
+        value = value - items["bias"].astype(float)[items.positions(table["item"][rows])]
+        far, size, targets = np.column_stack([far, np.ones(n)]), RANK + 1, value
+        shared = np.zeros((size, size))
     place = users.positions([user])[0]
     old = float(users["n"][place]) if place >= 0 else 0.0
-    x = users["f"][place].astype(float) if place >= 0 else np.zeros(RANK)
-    own = p.reg * np.eye(RANK)
+    x = unknowns(users, p)[place] if place >= 0 else np.zeros(size)
+    own = p.reg * np.eye(size)
     new = (far * weights[:, None]).T @ far
     a = shared + new + (own if p.plain else own * (n + old))
     a += old * mean_products(run, "item")
@@ -55,7 +67,8 @@ def solve_by_numpy(run, p, table, user):
 
 @pytest.mark.parametrize("steps", [0, 12])
 @pytest.mark.parametrize(
-    "more", [{}, {"implicit": True, "alpha": 2.0}, {"plain": True, "center": True}]
+    "more",
+    [{}, {"implicit": True, "alpha": 2.0}, {"plain": True, "center": True}, {"biases": True}],
 )
 def test_als_moves_a_user_by_new_ratings_and_what_the_model_says_of_old_ones(steps, more):
     p = tux.ALS(rank=RANK, steps=steps, **more)
@@ -65,7 +78,7 @@ def test_als_moves_a_user_by_new_ratings_and_what_the_model_says_of_old_ones(ste
     new = tux.run(p, table, from_run=old, epochs=1, jit=False, progress=False)
     users = new.vertices["user"]
     for user in dict.fromkeys(table["user"].tolist()):
-        found = users["f"][users.positions([user])[0]]
+        found = unknowns(users, p)[users.positions([user])[0]]
         np.testing.assert_allclose(found, solve_by_numpy(old, p, table, user), rtol=2e-3, atol=2e-3)
     before, after = (run.vertices["user"] for run in (old, new))
     same = [user for user in before.ids.tolist() if user not in table["user"]]
@@ -87,8 +100,9 @@ def test_als_of_two_workers_goes_on_as_one_does(tmp_path, steps):
         np.testing.assert_allclose(a["f"], b["f"][b.positions(a.ids)], rtol=2e-3, atol=2e-4)
 
 
-def test_mf_keeps_who_has_no_new_rating():
-    p = tux.MF(rank=RANK)
+@pytest.mark.parametrize("biases", [False, True])
+def test_mf_keeps_who_has_no_new_rating(biases):
+    p = tux.MF(rank=RANK, biases=biases)
     old = tux.run(p, OLD, epochs=4, jit=False, progress=False)
     new = tux.run(p, NEW, from_run=old, epochs=4, jit=False, progress=False)
     before, after = (run.vertices["user"] for run in (old, new))

@@ -10,7 +10,8 @@ import pytest
 from support.oracles import oracle
 from support.programs.programs import both, column, complete, drive, run_steps, start
 
-from tux.apps.mf import mf
+from tux.apps.mf import mf, sgd
+from tux.apps.mf.biases import CHOICES
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
@@ -35,11 +36,11 @@ def make_ratings(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
 EDGES, HELD, FLOOR = make_ratings()
 
 
-def vertex(rng, rank, warm, squares=(0.7, 0.9)):
+def vertex(rng, rank, warm, squares=(0.7, 0.9, 0.8)):
     """Return a vertex as a UDF may meet it, in plain numpy."""
     f = rng.normal(size=rank)
     norm = np.array([f[:warm] @ f[:warm], f[warm:] @ f[warm:]])
-    return SimpleNamespace(f=f, G=np.array(squares), norm=norm)
+    return SimpleNamespace(f=f, G=np.array(squares), norm=norm, bias=rng.normal())
 
 
 def rating(value):
@@ -61,8 +62,9 @@ def context(**given):
     )
 
 
-def parameters(rank=6, warm=2, step=0.1, reg=0.05):
-    return SimpleNamespace(rank=rank, warm=warm, learning_rate=step, reg=reg)
+def parameters(rank=6, warm=2, step=0.1, reg=0.05, biases=False):
+    names = {"rank": rank, "warm": warm, "learning_rate": step, "reg": reg}
+    return SimpleNamespace(**names, biases=CHOICES[biases])
 
 
 @pytest.mark.parametrize(
@@ -70,19 +72,21 @@ def parameters(rank=6, warm=2, step=0.1, reg=0.05):
 )
 def test_the_unit_of_nearly_equal_ratings_follows_their_size(values, unit):
     tau = context(mean=np.mean(values), square=np.mean(np.square(values)))
-    mf.choose_unit(tau, parameters())
+    sgd.choose_unit(tau, parameters())
     assert tau.root**2 == pytest.approx(unit, rel=1e-4) and tau.step == 0.1 * tau.root
 
 
 def test_begin_puts_factors_in_the_ratings_units():
     v, tau, p = vertex(np.random.default_rng(0), 6, 2), context(root=0.8), parameters()
     v.f[:] = np.linspace(0, 1, 6)
-    mf.begin(v, tau, p)
+    sgd.begin(v, tau, p)
     drawn = np.linspace(0, 1, 6)
     expected = np.concatenate([drawn[:2], 0.8 * (drawn[2:] - 0.5)]) * 0.8 / np.sqrt(6)
     np.testing.assert_allclose(v.f, expected)
     np.testing.assert_allclose(v.norm, [expected[:2] @ expected[:2], expected[2:] @ expected[2:]])
-    np.testing.assert_allclose(v.G, [2 * 0.8**6, 4 * 0.8**6])
+    np.testing.assert_allclose(v.G, [2 * 0.8**6, 4 * 0.8**6, 0.8])
+    sgd.begin(v, tau, parameters(biases=True))
+    assert v.G[2] == pytest.approx(0.8**4)
 
 
 @pytest.mark.parametrize("warm", [1, 3, 6, 9])
@@ -90,7 +94,7 @@ def test_renorm(warm):
     v = vertex(np.random.default_rng(1), 6, warm)
     expected = v.norm.copy()
     v.norm[:] = 99
-    mf.renorm(v, parameters(warm=warm))
+    sgd.renorm(v, parameters(warm=warm))
     np.testing.assert_allclose(v.norm, expected)
 
 
@@ -101,7 +105,7 @@ def test_advance_follows_the_gradient_without_a_pass_over_it(group):
     part = slice(0, 2) if group == 0 else slice(2, 6)
     gradient = p.reg * v.f[part] - err * other.f[part]
     squares = v.G[group]
-    factor = mf.advance(v, group, other.norm[group], v.f[part] @ other.f[part], err, 0.3, p)
+    factor = sgd.advance(v, group, other.norm[group], v.f[part] @ other.f[part], err, 0.3, p)
     assert factor == pytest.approx(0.3 / np.sqrt(squares), rel=1e-6)
     assert v.G[group] == pytest.approx(squares + np.sum(gradient**2), rel=1e-6)
     moved = v.f[part] - factor * gradient
@@ -111,29 +115,37 @@ def test_advance_follows_the_gradient_without_a_pass_over_it(group):
 def test_advance_without_a_step_leaves_a_group_alone():
     v = vertex(np.random.default_rng(2), 6, 2)
     before = v.G.copy(), v.norm.copy()
-    assert mf.advance(v, 1, 0.3, 0.2, 0.7, 0.0, parameters()) == 0
+    assert sgd.advance(v, 1, 0.3, 0.2, 0.7, 0.0, parameters()) == 0
     assert np.array_equal(v.G, before[0]) and np.array_equal(v.norm, before[1])
 
 
 @pytest.mark.parametrize(("rank", "warm"), [(6, 2), (3, 3), (2, 4), (1, 1)])
 @pytest.mark.parametrize("epoch", [0, 1])
-def test_sgd_in_plain_python(rank, warm, epoch):
-    rng, p, tau = np.random.default_rng(3), parameters(rank, warm), context(epoch=epoch)
+@pytest.mark.parametrize("biases", [False, True])
+def test_sgd_in_plain_python(rank, warm, epoch, biases):
+    rng, p = np.random.default_rng(3), parameters(rank, warm, biases=biases)
+    tau = context(epoch=epoch)
     users, items = ([vertex(rng, rank, min(warm, rank)) for _ in range(n)] for n in (3, 2))
     edges = [(int(rng.integers(3)), int(rng.integers(2)), rng.normal(3.5, 1)) for _ in range(12)]
     arrays = [
         [np.array([getattr(v, name) for v in side]) for side in (users, items)]
         for name in ("f", "G")
     ]
-    truth = oracle.SgdFactors(*arrays, step=p.learning_rate * tau.root, reg=p.reg, warm=warm)
+    own = [np.array([v.bias for v in side]) for side in (users, items)]
+    how = {"step": p.learning_rate * tau.root, "reg": p.reg, "warm": warm}
+    if biases:
+        how |= {"mean": tau.mean, "biases": own, "bias_step": p.learning_rate * tau.root**2}
+    truth = oracle.SgdFactors(*arrays, **how)
     truth.train(edges, first_epoch=epoch == 0)
     for u, i, value in edges:
-        mf.sgd(users[u], items[i], rating(value), tau, p)
+        sgd.sgd(users[u], items[i], rating(value), tau, p)
     for side, vertices in enumerate((users, items)):
         np.testing.assert_allclose(
             [v.f for v in vertices], truth.factors[side], rtol=2e-5, atol=1e-6
         )
-        np.testing.assert_allclose([v.G[0] for v in vertices], truth.squares[side][:, 0], rtol=2e-5)
+        np.testing.assert_allclose([v.G for v in vertices], truth.squares[side], rtol=2e-5)
+        expected = truth.biases[side] if biases else own[side]
+        np.testing.assert_allclose([v.bias for v in vertices], expected, rtol=2e-5)
         for v in vertices:
             np.testing.assert_allclose(
                 v.norm, [v.f[:warm] @ v.f[:warm], v.f[warm:] @ v.f[warm:]], rtol=1e-5, atol=1e-6
@@ -146,10 +158,15 @@ def test_rate():
     user, item, new = (
         vertex(rng, 6, 2),
         vertex(rng, 6, 2),
-        SimpleNamespace(f=np.ones(6), norm=np.zeros(2)),
+        SimpleNamespace(f=np.ones(6), norm=np.zeros(2), bias=0.0),
     )
-    assert mf.rate(user, item, tau) == pytest.approx(user.f @ item.f)
-    assert mf.rate(user, new, tau) == mf.rate(new, item, tau) == 3.5
+    p = parameters()
+    assert sgd.rate(user, item, tau, p) == pytest.approx(user.f @ item.f)
+    assert sgd.rate(user, new, tau, p) == sgd.rate(new, item, tau, p) == 3.5
+    p, added = parameters(biases=True), user.bias + item.bias
+    assert sgd.rate(user, item, tau, p) == pytest.approx(3.5 + added + user.f @ item.f)
+    assert sgd.rate(user, new, tau, p) == pytest.approx(3.5 + user.bias)
+    assert sgd.rate(new, item, tau, p) == pytest.approx(3.5 + item.bias)
 
 
 PROGRAM = {"rank": 7, "warm": 3, "reg": 0.02}
@@ -185,20 +202,20 @@ def norms(f, warm):
     return np.stack([(f[:, :warm] ** 2).sum(1), (f[:, warm:] ** 2).sum(1)], axis=1)
 
 
-@pytest.fixture(scope="module")
-def plain_run():
-    """Run three epochs in plain Python. Return the worker, and by epoch the edges in the order in
+@pytest.fixture(scope="module", params=[False, True], ids=["vectors", "biases"])
+def plain_run(request):
+    """Run three epochs in plain Python. Return the program, and by epoch the edges in the order in
     which they were visited.
     """
-    visited, sgd = [], mf.sgd
+    visited, program = [], MF(**PROGRAM, biases=request.param)
 
     def note_visit(user, item, rating, tau, p):
         visited[-1].append((user._index, item._index, rating.value))
-        sgd(user, item, rating, tau, p)
+        sgd.sgd(user, item, rating, tau, p)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mf, "sgd", note_visit)
-        worker = start(MF(**PROGRAM), EDGES, HELD, jit=False)
+        worker = start(program, EDGES, HELD, jit=False)
         setup, stages = (
             worker.prepare(stages_of(worker.program, method, Cluster()))
             for method in ("setup", "stages")
@@ -208,21 +225,18 @@ def plain_run():
             worker.epoch = epoch
             visited.append([])
             worker.run(stages)
-    return worker, visited
+    return program, visited
 
 
 def test_three_epochs_against_numpy(plain_run):
-    _, visited = plain_run
-    worker = complete(MF(**PROGRAM), EDGES, 0, test=HELD)
-    tables = [worker.tables[name].arrays for name in ("user", "item")]
-    program = worker.program
-    truth = oracle.SgdFactors(
-        [t["f"] for t in tables],
-        [t["G"] for t in tables],
-        step=program.learning_rate * worker.tau.root,
-        reg=program.reg,
-        warm=program.warm,
-    )
+    program, visited = plain_run
+    worker = complete(program, EDGES, 0, test=HELD)
+    tables, root = [worker.tables[name].arrays for name in ("user", "item")], worker.tau.root
+    how = {"step": program.learning_rate * root, "reg": program.reg, "warm": program.warm}
+    if program.biases:
+        how |= {"mean": worker.tau.mean, "biases": [t["bias"] for t in tables]}
+        how |= {"bias_step": program.learning_rate * root**2}
+    truth = oracle.SgdFactors([t["f"] for t in tables], [t["G"] for t in tables], **how)
     stages = worker.prepare(stages_of(program, "stages", Cluster()))
     for epoch, edges in enumerate(visited):
         assert sorted(value for *_, value in edges) == sorted(EDGES.fields["value"].tolist())
@@ -232,22 +246,22 @@ def test_three_epochs_against_numpy(plain_run):
         for table, f, squares in zip(tables, truth.factors, truth.squares, strict=True):
             np.testing.assert_allclose(table["f"], f, rtol=1e-3, atol=1e-4)
             np.testing.assert_allclose(table["G"], squares, rtol=1e-3)
+        for table, biases in zip(tables, truth.biases or (), strict=program.biases):
+            np.testing.assert_allclose(table["bias"], biases, rtol=1e-3, atol=1e-4)
         assert worker.metrics()["train_rmse"] == pytest.approx(
             np.sqrt(truth.sse / len(edges)), rel=1e-4
         )
     assert visited[0] != visited[1]
 
 
-def test_objective_is_that_of_the_model_before_each_step():
+@pytest.mark.parametrize("biases", [False, True])
+def test_objective_is_that_of_the_model_before_each_step(biases):
     """With steps of nearly nothing it is the objective of the initial model."""
-    worker = complete(
-        MF(learning_rate=1e-9, warm=7, **{k: v for k, v in PROGRAM.items() if k != "warm"}),
-        EDGES,
-        1,
-    )
+    how = PROGRAM | {"learning_rate": 1e-9, "warm": 7, "biases": biases}
+    worker = complete(MF(**how), EDGES, 1)
     users, items = (f.astype(float) for f in state(worker, "f"))
     x, y = users[EDGES.src], items[EDGES.dst]
-    errors = (EDGES.fields["value"] - (x * y).sum(1)) ** 2
+    errors = (EDGES.fields["value"] - biases * worker.tau.mean - (x * y).sum(1)) ** 2
     assert worker.metrics()["objective"] == pytest.approx(
         errors.sum() + 0.02 * ((x**2).sum() + (y**2).sum()), rel=1e-4
     )
@@ -296,6 +310,17 @@ def test_equal_ratings_are_learnt(each):
     assert records[-1]["test_rmse"] <= 0.1 * abs(each) + 0.01
 
 
+@pytest.mark.parametrize("biases", [False, True])
+def test_users_and_items_that_rate_alike_need_biases(biases):
+    """Ratings of biases alone, and a factor of one dimension, which cannot hold two biases."""
+    rng = np.random.default_rng(6)
+    user, item = np.divmod(rng.permutation(60 * 40)[:1500], 40)
+    value = 3 + rng.normal(size=60)[user] + rng.normal(size=40)[item]
+    edges = from_arrays(user, item, ends=("user", "item"), value=value.astype(np.float32))
+    records, _ = train_mf(30, edges, None, rank=1, warm=1, reg=0.001, biases=biases)
+    assert (records[-1]["train_rmse"] < 0.1) == biases
+
+
 def test_stages_are_what_the_header_says():
     program = MF(batch_size=100)
     setup, evaluate = (
@@ -321,5 +346,5 @@ def test_held_out_ratings_of_new_vertices_get_the_mean():
         ("user", "item"), [10**6], [1], {"value": np.float32([3])}, against=EDGES.ids
     )
     worker = complete(MF(**PROGRAM), EDGES, 1, test=held)
-    (score,) = run_steps(worker, Score(mf.rate))
+    (score,) = run_steps(worker, Score(sgd.rate))
     assert score.scores.tolist() == [worker.tau.mean]

@@ -79,6 +79,18 @@ def test_workers_reach_what_one_reaches(shape, by, k, slack):
     assert best(shape, k, by, slack) < NEAR * best(shape)
 
 
+@pytest.mark.parametrize(("k", "slack"), [(2, 0), pytest.param(4, 2, marks=pytest.mark.slow)])
+def test_workers_reach_what_one_reaches_with_biases(k, slack):
+    edges, held = ratings("even")
+    one, several = (
+        train_team(MF(biases=True), edges, EPOCHS, held, delivery=1, jit=True, **how)
+        for how in ({"k": 1}, {"k": k, "slack": slack, "by": "bicut"})
+    )
+    least = [min(team.history("test_rmse")) for team in (one, several)]
+    assert least[1] < NEAR * least[0] < 0.98 * NEAR * best("even")
+    assert several.gather("item", "bias").any()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("users", "items", "slack"), [(3, 2000, 0), (2000, 3, 2)])
 def test_fewer_vertices_at_one_end_than_workers(users, items, slack):

@@ -76,6 +76,7 @@ def test_each_flag_is_one_of_some_app(flags):
         ("deepwalk", "-d", "--dimensions"),
         ("mf", "-k", "--rank"),
         ("mf", "--lambda", "--reg"),
+        ("als", "--user-bias", "--biases"),
         ("lda", "--n-components", "--topics"),
         ("kmeans", "-k", "--n-clusters"),
         ("gbdt", "--n_estimators", "--max-iter"),

@@ -156,7 +156,8 @@ def test_plain_lines(tux, ratings):
     code, out, err = tux("run", "mf", ratings, *RUN)
     lines = out.splitlines()
     assert code == 0 and not err
-    assert lines[0] == "mf: rank 4, learning_rate 0.1, reg 0.05, warm 4, batch_size 0; seed 0"
+    parameters = "rank 4, learning_rate 0.1, reg 0.05, warm 4, batch_size 0, biases False"
+    assert lines[0] == f"mf: {parameters}; seed 0"
     assert lines[1] == "data: ratings.csv: 7 users, 11 items, 70 ratings"
     assert [line.split()[1] for line in lines if line.startswith("epoch")] == ["1/2", "2/2"]
     assert "--out DIR keeps it" in lines[-1]

@@ -72,7 +72,7 @@ def test_the_table_comes_at_the_end_and_changes_nothing(data, tmp_path, capsys):
     assert " 140 edges " in sgd
     assert any(line.startswith("training took ") for line in table)
     assert any(", the slowest: shares of the first 0.2 s of plain Python" in line for line in table)
-    assert "apps/mf/mf.py:" in said
+    assert "apps/mf/sgd.py:" in said
     models = [
         {each.name: each.read_bytes() for each in Path(tmp_path, run, "model").iterdir()}
         for run in ("plain", "measured")

@@ -20,7 +20,9 @@ APPS = {
     "als": tux.ALS(rank=RANK),
     "als, centred": tux.ALS(rank=RANK, center=True, plain=True),
     "als, implicit": tux.ALS(rank=RANK, implicit=True, alpha=3.0),
+    "als, biases": tux.ALS(rank=RANK, biases=True),
     "mf": tux.MF(rank=RANK),
+    "mf, biases": tux.MF(rank=RANK, biases=True),
 }
 
 
@@ -42,23 +44,39 @@ def model(request):
     return tux.run(APPS[request.param], OLD, epochs=2, jit=False, progress=False)
 
 
+def biases_of(run, kind):
+    """Return the biases of a vertex type, or zeros."""
+    table = run.vertices[kind]
+    return table["bias"] if run.parameters["biases"] else np.zeros(len(table))
+
+
+def offset_of(run):
+    """Return the constant of all predictions of a run."""
+    name = "mean" if run.parameters["biases"] else "offset"
+    return float(run.context.get(name, [0.0])[0])
+
+
 def solve_by_numpy(run, own, other, ratings):
-    """Return by id the least squares of `own` vertices, with the factors of `other` ones fixed."""
+    """Return by id the least squares of `own` vertices, with the factors of `other` ones fixed; the
+    last number is the bias, if there are biases.
+    """
     p, known = run.parameters, run.vertices[other]
-    fixed, penalty = known["f"].astype(float), p["reg"]
-    offset = float(run.context["offset"][0]) if "offset" in run.context else 0.0
-    found = {}
+    fixed, penalty, given = known["f"].astype(float), p["reg"], biases_of(run, other)
+    if p["biases"]:
+        fixed = np.column_stack([fixed, np.ones(len(fixed))])
+    offset, width, found = offset_of(run), fixed.shape[1], {}
     for each in dict.fromkeys(ratings[own].tolist()):
         at = known.positions(ratings[other])
         rows = (ratings[own] == each) & (at >= 0)
         y, value = fixed[at[rows]], ratings["value"][rows]
-        weights, targets, a = np.ones(len(y)), value - offset, np.zeros((RANK, RANK))
+        targets = value - offset - given[at[rows]]
+        weights, a = np.ones(len(y)), np.zeros((width, width))
         if p.get("implicit"):
             weights, a = p["alpha"] * value, fixed.T @ fixed
             targets = (1 + weights) / weights
         a = a + (y * weights[:, None]).T @ y
-        a += np.eye(RANK) * (penalty if p.get("plain") else penalty * len(y))
-        found[each] = np.linalg.solve(a, y.T @ (weights * targets)) if len(y) else np.zeros(RANK)
+        a += np.eye(width) * (penalty if p.get("plain") else penalty * len(y))
+        found[each] = np.linalg.solve(a, y.T @ (weights * targets)) if len(y) else np.zeros(width)
     return found
 
 
@@ -68,30 +86,46 @@ def test_vectors_of_new_vertices_are_the_least_squares(model, own, other):
     found = model.fold_in(ratings, of=own)
     expected = solve_by_numpy(model, own, other, ratings)
     assert found[own].tolist() == [*expected]
-    np.testing.assert_allclose(found["f"], [*expected.values()], rtol=1e-5, atol=1e-5)
+    solved = np.column_stack([found[name] for name in found.columns[1:]])
+    np.testing.assert_allclose(solved, [*expected.values()], rtol=1e-5, atol=1e-5)
+
+
+def test_a_vertex_that_is_folded_in_again_is_that_of_the_model():
+    """Items stay as they are after the last half of a sweep, which has solved them exactly."""
+    for biases in (False, True):
+        program = tux.ALS(rank=RANK, steps=0, biases=biases, reg=0.1)
+        run = tux.run(program, OLD, epochs=2, jit=False, progress=False)
+        found, items = run.fold_in(OLD, of="item"), run.vertices["item"]
+        at = items.positions(found["item"])
+        for name in found.columns[1:]:
+            np.testing.assert_allclose(found[name], items[name][at], rtol=1e-4, atol=1e-5)
 
 
 def test_the_first_end_is_that_of_new_vertices(model):
-    assert model.fold_in(NEW).columns == ["user", "f"]
+    own = ["bias"] if model.parameters["biases"] else []
+    assert model.fold_in(NEW).columns == ["user", "f", *own]
 
 
 def test_known_ids_may_keep_their_vectors(model):
     users = model.vertices["user"]
     kept, anew = (model.fold_in(NEW, keep_known=keep) for keep in (True, False))
-    for user, own, other in zip(kept["user"].tolist(), kept["f"], anew["f"], strict=True):
-        if user == 3:
-            assert own.tolist() == users.at(3)["f"].tolist() != other.tolist()
-        else:
-            assert own.tolist() == other.tolist()
+    assert kept.columns == anew.columns
+    for name in kept.columns[1:]:
+        for user, own, other in zip(kept["user"].tolist(), kept[name], anew[name], strict=True):
+            if user == 3:
+                assert own.tolist() == users.at(3)[name].tolist() != other.tolist()
+            else:
+                assert own.tolist() == other.tolist()
 
 
 def test_new_users_get_their_best_items(model):
     new = model.fold_in(NEW)
     seen = {(u, i) for u, i in zip(NEW["user"].tolist(), NEW["item"].tolist(), strict=True)}
     found = model.recommend(new, 4, exclude=NEW)
-    items, offset = model.vertices["item"], float(model.context.get("offset", [0.0])[0])
-    for user, f in zip(new["user"].tolist(), new["f"], strict=True):
-        scores = dict(zip(items.ids.tolist(), items["f"] @ f + offset, strict=True))
+    items, added = model.vertices["item"], offset_of(model) + biases_of(model, "item")
+    biases = new["bias"] if "bias" in new else np.zeros(len(new))
+    for user, f, bias in zip(new["user"].tolist(), new["f"], biases, strict=True):
+        scores = dict(zip(items.ids.tolist(), items["f"] @ f + added + bias, strict=True))
         left = {item: score for item, score in scores.items() if (user, item) not in seen}
         best = sorted(left.values())[::-1][:4]
         own = found["user"] == user

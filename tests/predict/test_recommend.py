@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tux
 from tux.arrays.arrow import parquet_groups, parquet_writer, read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
@@ -202,6 +203,16 @@ def test_biases_and_another_name(folder):
     found = join_pieces(top("out", 7, users="buyers.csv"))
     assert list(found) == ["buyer", "rank", "thing", "likes"]
     check_best_items(found, expected, 7, "likes")
+
+
+@pytest.mark.parametrize("app", ["mf", "als"])
+def test_biases_of_the_apps(folder, app):
+    program = find(app).program(rank=2, biases=True)
+    run(program, "train.csv", options=RunOptions(out="biased", epochs=3, jit=False))
+    expected = by_pairs("biased", [f"u{u}" for u in range(12)], range(40, 60))
+    check_best_items(join_pieces(top("biased", 6)), expected, 6)
+    found = factors_of(program, tux.load("biased").vertices | {"tau": tux.load("biased").context})
+    assert found.item_bias.any() and found.query_bias.any() and found.offset > 1
 
 
 def test_the_example_of_least_squares(folder):

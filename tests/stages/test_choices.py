@@ -191,6 +191,20 @@ def test_a_kernel_is_another_for_another_choice():
     assert len(found) == 2
 
 
+class Switched(Choosing):
+    curve: bool = param(False, "a curve", choices={False: math.sqrt, True: abs})
+
+
+@pytest.mark.parametrize("curve", [False, True])
+@both
+def test_a_bool_chooses_too(jit, curve):
+    worker = start(Switched(curve=curve), EDGES, jit=jit)
+    (record,) = Training(worker).epochs(1)
+    expected = LOSS["squared"] + (3 - np.sqrt(3) if curve else 0)
+    assert record["loss"] == pytest.approx(expected)
+    assert worker.program.parameters["curve"] is curve
+
+
 def test_what_a_choice_cannot_mean():
     listed = WayOfLoss(square_error, give, [1.0], bonus=True, about="a list")
     for thing in (1, (square_error, give), listed):

@@ -6,6 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.programs.programs import both, both_later, column, drive, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, total, uniform, value
@@ -148,6 +149,17 @@ def of_edge(sample, feature):
 def test_errors(stage, what):
     with pytest.raises(ProgramError, match=what):
         start(ScoredSamples(), TRAIN, HELD).prepare([stage])
+
+
+def test_the_last_number_of_a_row_may_have_a_name_of_its_own():
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    stage = Score(spread, width=3, name="f", last="bias")
+    columns = stage.columns(rows)
+    assert [*columns] == ["f", "bias"] and columns["f"].tolist() == rows[:, :2].tolist()
+    assert columns["bias"].tolist() == [2, 5]
+    assert stage.array(columns).tolist() == rows.tolist()
+    with pytest.raises(ProgramError, match=message("the-last-number-of-a", "bias")):
+        Score(product, last="bias")
 
 
 def wrong(sample, feature):

@@ -18,6 +18,7 @@ FLAGS = {
     "--n-clusters": "k num-clusters",
     "--dimensions": "k size d dim vector-size embedding-dim",
     "--reg": "lambda l2 regularization reg-all weight-decay",
+    "--biases": "bias biased use-bias use-biases user-bias item-bias",
     "--max-iter": "n-estimators num-trees ntrees n-trees num-boost-round num-iterations",
     "--min-gain": "gamma min-split-loss min-gain-to-split",
     "--colsample-bytree": "max-features feature-fraction",

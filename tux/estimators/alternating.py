@@ -16,16 +16,19 @@ class AlternatingLeastSquares(FactorModel):
         min  sum over ratings  (r - p.q)^2 + reg (|p|^2 + |q|^2)
 
     `plain`: the penalty on a vertex is `reg`, whatever its number of ratings. `center`: the mean is
-    subtracted from ratings. `implicit`: numbers are counts, such as those of plays, that say how
-    sure it is that the user likes the item (Hu, Koren and Volinsky 2008): a pair has the rating 1
-    with the confidence 1 + `alpha` r, all others have 0 with 1. `n_components`: the length of the
-    vectors; `steps`: of conjugate gradients in a solution, 0 for Cholesky's method; `max_iter`:
-    sweeps. `n_jobs`: threads, None for all cores; the result does not depend on them.
+    subtracted from ratings. `biases`: the mean and a bias of each user and item are added to inner
+    products, and biases are penalised as vectors are. `implicit`: numbers are counts, such as those
+    of plays, that say how sure it is that the user likes the item (Hu, Koren and Volinsky 2008): a
+    pair has the rating 1 with the confidence 1 + `alpha` r, all others have 0 with 1.
+    `n_components`: the length of the vectors; `steps`: of conjugate gradients in a solution, 0 for
+    Cholesky's method; `max_iter`: sweeps. `n_jobs`: threads, None for all cores; the result does
+    not depend on them.
 
     Ratings `X`, their ids and `y` are those of `MatrixFactorization`.
 
     Fitted: `user_ids_`, `user_factors_` (users, n_components) in their order, `item_ids_`,
-    `item_factors_`, `mean_` of the ratings (0 if they are implicit), `n_iter_`, `history_`.
+    `item_factors_`, `mean_` of the ratings (0 if they are implicit), `n_iter_`, `history_`; with
+    biases, `user_biases_` and `item_biases_`, (n,) each.
     """
 
     center: bool
@@ -38,6 +41,7 @@ class AlternatingLeastSquares(FactorModel):
         reg: float = 0.05,
         plain: bool = False,
         center: bool = False,
+        biases: bool = False,
         implicit: bool = False,
         alpha: float = 1.0,
         steps: int = 3,
@@ -51,7 +55,7 @@ class AlternatingLeastSquares(FactorModel):
         return make_program(self, ALS, rank="n_components")
 
     def _offset(self) -> float:
-        return float(self.mean_) if self.center else 0.0
+        return float(self.mean_) if self.center or self.biases else 0.0
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is

@@ -14,9 +14,11 @@ class MatrixFactorization(FactorModel):
 
         min  sum over ratings  (r - p.q)^2 + reg (|p|^2 + |q|^2)
 
-    by SGD with falling steps. `n_components`: the length of the vectors; `max_iter`: epochs;
-    `learning_rate`: the first step, whose former name is `step`; `warm`: dimensions that the first
-    epoch trains alone. `n_jobs`: threads, None for all cores; the result does not depend on them.
+    by SGD with falling steps. `biases`: the mean and a bias of each user and item are added to the
+    products, and biases are penalised like vectors. `n_components`: the length of the vectors;
+    `max_iter`: epochs; `learning_rate`: the first step, whose former name is `step`; `warm`:
+    dimensions that the first epoch trains alone. `n_jobs`: threads, None for all cores; the result
+    does not depend on them.
 
     Ratings `X` are a table of user, item and rating, or what else `tux.run` takes; a scipy.sparse
     matrix of users by items, of which the stored entries are ratings; or, with `y`, a table of
@@ -25,7 +27,8 @@ class MatrixFactorization(FactorModel):
     type that they had.
 
     Fitted: `user_ids_`, `user_factors_` (users, n_components) in their order, `item_ids_`,
-    `item_factors_`, `mean_` of the ratings, `n_iter_`, `history_`.
+    `item_factors_`, `mean_` of the ratings, `n_iter_`, `history_`; with biases, `user_biases_` and
+    `item_biases_`, (n,) each.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class MatrixFactorization(FactorModel):
         reg: float = 0.05,
         learning_rate: float = 0.1,
         warm: int = 4,
+        biases: bool = False,
         max_iter: int = 20,
         random_state: Any = None,
         n_jobs: int | None = None,

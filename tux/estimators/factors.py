@@ -34,9 +34,11 @@ PIECE = 1 << 17  # pairs scored at a time
 
 
 class FactorModel(RegressorMixin, BaseEstimator):
-    """A model whose numbers of pairs are inner products of two vectors. A subclass says by which
-    program they are found.
+    """A model whose numbers of pairs are inner products of two vectors, perhaps with biases. A
+    subclass says by which program they are found.
     """
+
+    biases = False  # of one that was pickled earlier, too
 
     def _program(self) -> Program:
         """Return the program, with the estimator's parameters."""
@@ -44,7 +46,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
 
     def _offset(self) -> float:
         """Return the constant that is added to inner products."""
-        return 0.0
+        return float(self.mean_) if self.biases else 0.0
 
     def _ratings(self, X: Any, y: Any) -> Any:
         """Return ratings as `tux.run` takes them."""
@@ -71,13 +73,17 @@ class FactorModel(RegressorMixin, BaseEstimator):
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]
+        if self.biases:
+            self.user_biases_ = fitted.vertices["user"]["bias"]
+            self.item_biases_ = fitted.vertices["item"]["bias"]
         self.mean_ = float(fitted.context["mean"][0])
         self.n_iter_, self.history_ = epochs_of(fitted), history_of(fitted)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of each pair of a table of users and items, (n,) float64;
-        `mean_` where either is unknown, with a warning if this is so of all pairs.
+        `mean_` where either is unknown, with a warning if this is so of all pairs. Biases of those
+        that are known are added.
         """
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
         known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
@@ -92,13 +98,17 @@ class FactorModel(RegressorMixin, BaseEstimator):
         """Return the predicted ratings of pairs of positions; -1, and positions beyond the model's,
         are unknown.
         """
+        ends = (user, self.user_ids_), (item, self.item_ids_)
+        known = [(at >= 0) & (at < len(ids)) for at, ids in ends]
+        (there,) = np.nonzero(known[0] & known[1])
         out = np.full(len(user), self.mean_)
-        known = (user >= 0) & (user < len(self.user_ids_))
-        (there,) = np.nonzero(known & (item >= 0) & (item < len(self.item_ids_)))
         for at in range(0, len(there), PIECE):
             piece = there[at : at + PIECE]
             left, right = self.user_factors_[user[piece]], self.item_factors_[item[piece]]
             out[piece] = np.einsum("ij,ij->i", left, right) + self._offset()
+        if self.biases:
+            out[known[0]] += self.user_biases_[user[known[0]]]
+            out[known[1]] += self.item_biases_[item[known[1]]]
         return out
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -134,7 +144,9 @@ class FactorModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         users = {"id": self.user_ids_, "f": self.user_factors_}
         items = {"id": self.item_ids_, "f": self.item_factors_}
-        context = {"offset": np.array([self._offset()])}
+        if self.biases:
+            users["bias"], items["bias"] = self.user_biases_, self.item_biases_
+        context = {"offset": np.array([self._offset()]), "mean": np.array([self.mean_])}
         return model_of(self._program(), {"user": users, "item": items}, context)
 
     def __sklearn_tags__(self) -> Any:

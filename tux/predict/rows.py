@@ -80,9 +80,10 @@ def fold_in(
     which the program predicts, or else the first.
 
     Returns columns in the file's order: the ids under the name of their end in UDFs, and the
-    vectors, (n, width) float32, under the name of the model's field. A program whose predictions
-    are for rows has these instead. Ids that training has seen get vectors by the new edges alone,
-    too, or, with `keep_known`, those of the model. An id of which no edge is left gets zeros.
+    vectors, (n, width) float32, and perhaps biases (n,), under the names of the model's fields. A
+    program whose predictions are for rows has these instead. Ids that training has seen get vectors
+    by the new edges alone, too, or, with `keep_known`, those of the model. An id of which no edge
+    is left gets zeros.
     Raises as `predict_rows`, and UsageError for a program that has no stages for it.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
@@ -155,7 +156,8 @@ def _keep_known(model: TrainedModel, found: Columns, role: str) -> Columns:
     known = model.ids[kind].encode(ids_of(found[role]).values)
     at = program.edge.roles.index(role)
     bias = getattr(None if program.predict() is None else model.stage, "biases", ("", ""))[at]
-    new = found | ({bias: np.zeros(len(known), np.float32)} if bias else {})
+    none = {bias: np.zeros(len(known), np.float32)} if bias and bias not in found else {}
+    new = found | none
     stored, _ = model.stored(kind, [name, bias] if bias else [name])
     for field in stored.keys() & new.keys():
         new[field] = new[field].copy()

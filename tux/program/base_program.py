@@ -117,8 +117,8 @@ def scalars(program: BaseProgram) -> dict[str, Any]:
         chosen = program.parameters[name]
         if declared.type is float:
             out[name] = np.dtype(declared.dtype or program.precision or "f8").type(chosen)
-        elif declared.type is not str:
-            out[name] = chosen
         elif declared.meanings:
             out[name] = declared.meanings[chosen]
+        elif declared.type is not str:
+            out[name] = chosen
     return out

@@ -46,7 +46,7 @@ class Param:
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
     # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
-    meanings: Mapping[str, Any] = field(default_factory=dict)
+    meanings: Mapping[Any, Any] = field(default_factory=dict)
 
     def is_file(self, value: Any) -> bool:
         """Return whether a value names a file."""
@@ -107,7 +107,7 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
-    choices: Sequence[Any] | Mapping[str, Any] = (),
+    choices: Sequence[Any] | Mapping[Any, Any] = (),
     dtype: str = "",
     metavar: str = "",
     former: str = "",
@@ -118,7 +118,8 @@ def param(
     Its type is read from the annotation: int, float, bool or str. In kernels a float is float64
     unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
     seen by `stages()` only, unless `choices` maps each to a function, or to a NamedTuple of
-    functions and numbers: UDFs see what the chosen one means, as in ``p.loss.slope(y, m)``.
+    functions and numbers: UDFs see what the chosen one means, as in ``p.loss.slope(y, m)``. So they
+    do of a bool with ``choices={False: ..., True: ...}``.
     `metavar` stands for the value in help texts. `former` is the name that the parameter had in an
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
     """
@@ -126,7 +127,7 @@ def param(
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
     meanings = choices if isinstance(choices, Mapping) else {}
     for name, thing in meanings.items():
-        if not (isinstance(name, str) and is_meaning(thing)):
+        if not (isinstance(name, str | bool) and is_meaning(thing)):
             raise ProgramError(
                 f"the choice {name!r} of a parameter means {describe_value(thing)}",
                 do="map each name to a function, or to a NamedTuple of functions and numbers",

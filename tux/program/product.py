@@ -65,9 +65,10 @@ def _check(program: Program, kind: str, name: str, *, vector: bool) -> None:
     if not name and not vector:
         return
     fields = (program.context if kind == "tau" else program.vertices[kind]).fields
+    sized = {each: field.resolve(program.parameters) for each, field in fields.items()}
     fitting = [
         each
-        for each, field in fields.items()
+        for each, field in sized.items()
         if field.in_model and not field.is_ragged and len(field.shape) == int(vector)
     ]
     if name not in fitting:

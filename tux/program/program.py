@@ -174,7 +174,8 @@ class Program(BaseProgram):
         """Return the stages behind `tux predict --fold-in`: of new vertices of the end `role`,
         with their edges to vertices of the model, which are held out. The last is a Score over
         `role` whose width and name are those of the field that it finds, e.g.
-        ``Score(solve, role, width="rank", name="f")``; [] if there are none.
+        ``Score(solve, role, width="rank", name="f")``, and whose `last` names the field of a bias;
+        [] if there are none.
         """
         return []
 

@@ -8,6 +8,7 @@ the metrics of two workers may be from those of one: 0 for the same bytes.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,10 @@ class AppCase(NamedTuple):
 
 
 def _factors(model):
-    return {"user.f": model.user_factors_, "item.f": model.item_factors_}
+    found = {"user.f": model.user_factors_, "item.f": model.item_factors_}
+    if model.biases:
+        found |= {"user.bias": model.user_biases_, "item.bias": model.item_biases_}
+    return found
 
 
 def _fit_mf(data):
@@ -94,6 +98,11 @@ def _fit_als(data):
     return _factors(
         tux.AlternatingLeastSquares(3, center=True, max_iter=3, random_state=1).fit(data.columns)
     )
+
+
+def _fit_biased(kind, data):
+    model = kind(3, biases=True, max_iter=3, random_state=1).fit(data.columns)
+    return _factors(model) | {"new": model.predict((data.new["user"], data.new["item"]))}
 
 
 def _samples(data):
@@ -155,6 +164,7 @@ _SQUARES, _HINGES, _SOFTMAX = (
 )
 _IMPLICIT = {"rank": 3, "implicit": True, "alpha": 2.0}
 _CENTRED = {"rank": 3, "center": True}
+_BIASED = {"rank": 3, "biases": True}
 _SMOOTH = {"epochs": 60, "random": False}
 _DRAWN = {"alike": False, "workers": 0.05}
 _SHARES = by.judge_softmax, by.shares_of, _fit_softmax
@@ -197,6 +207,25 @@ CASES = [
             name, make_documents(), _SEEDED, by.judge_topics, by.topics_of, kind="seeds", **_DRAWN
         )
         for name in ("lda", "warplda")
+    ),
+    AppCase(
+        "mf",
+        make_ratings(),
+        _BIASED,
+        by.judge_factors,
+        by.ratings_by,
+        partial(_fit_biased, tux.MatrixFactorization),
+        workers=0.05,
+        kind="biases",
+    ),
+    AppCase(
+        "als",
+        make_ratings(),
+        _BIASED,
+        by.judge_squares,
+        by.ratings_by,
+        partial(_fit_biased, tux.AlternatingLeastSquares),
+        kind="biases",
     ),
 ]
 

@@ -24,12 +24,19 @@ def rows_of(table, ids):
 
 
 def ratings_by(run, columns):
-    """Return inner products of factors, and the mean of all ratings where an id is unknown."""
-    offset = run.context["offset"][0] if "offset" in run.context else 0.0
+    """Return inner products of factors, and the mean of all ratings where an id is unknown; with
+    biases, both are added to them.
+    """
+    mean = run.context["mean"][0]
+    offset = mean if run.parameters["biases"] else run.context.get("offset", [0.0])[0]
     user, item = (run.vertices[kind] for kind in ("user", "item"))
     at = rows_of(user, columns["user"]), rows_of(item, columns["item"])
     dots = (user["f"][at[0]].astype("f8") * item["f"][at[1]]).sum(axis=1) + offset
-    return np.where((at[0] < 0) | (at[1] < 0), run.context["mean"][0], dots)
+    found = np.where((at[0] < 0) | (at[1] < 0), mean, dots)
+    for table, rows in zip((user, item), at, strict=True):
+        if run.parameters["biases"]:
+            found += np.where(rows < 0, 0.0, table["bias"][rows])
+    return found
 
 
 def judge_factors(run, columns):
@@ -44,7 +51,9 @@ def judge_squares(run, columns):
     loss = len(columns["rating"]) * found["test_rmse"] ** 2
     for kind in ("user", "item"):
         table = run.vertices[kind]
-        loss += run.program.reg * (table["n"] * (table["f"].astype("f8") ** 2).sum(axis=1)).sum()
+        square = (table["f"].astype("f8") ** 2).sum(axis=1)
+        square += table["bias"].astype("f8") ** 2 if run.parameters["biases"] else 0
+        loss += run.program.reg * (table["n"] * square).sum()
     return found | {"train_rmse": found["test_rmse"], "objective": loss}
 
 

@@ -51,18 +51,21 @@ def moments(values):
 
 
 class SgdFactors:
-    """Matrix factorization by SGD as apps/mf/mf.py describes it, in double precision and with whole
-    gradients.
+    """Matrix factorization by SGD as apps/mf/sgd.py describes it, in double precision and with
+    whole gradients.
 
     Factors P (users, rank), Q (items, rank); summed squared gradients (n, 2) for the warm group of
-    dimensions and the rest.
+    dimensions and the rest, or (n, 3) with those of biases. The latter are (n,), and none without
+    them; `mean` is then that of the ratings, and `bias_step` the first step of a bias.
     """
 
-    def __init__(self, factors, squares, *, step, reg, warm):
+    def __init__(self, factors, squares, *, step, reg, warm, mean=0.0, biases=None, bias_step=0.0):
         self.factors, self.squares = (
             [array.astype(float) for array in pair] for pair in (factors, squares)
         )
         self.step, self.reg, self.warm = step, reg, warm
+        self.mean, self.bias_step = mean, bias_step
+        self.biases = None if biases is None else [array.astype(float) for array in biases]
         self.sse = 0.0
 
     def train(self, edges, first_epoch):
@@ -76,7 +79,10 @@ class SgdFactors:
         for user, item, value in edges:
             at = (user, item)
             x, y = (array[i].copy() for array, i in zip(self.factors, at, strict=True))
-            err = value - x[active] @ y[active]
+            err = value - self.mean - x[active] @ y[active]
+            if self.biases is not None:
+                err -= sum(array[i] for array, i in zip(self.biases, at, strict=True))
+                self.move_biases(at, err)
             self.sse += err**2
             for side, gradient in enumerate((self.reg * x - err * y, self.reg * y - err * x)):
                 for g, group in enumerate(groups):
@@ -86,3 +92,10 @@ class SgdFactors:
                         self.step / np.sqrt(squares[g] / size) * gradient[group]
                     )
                     squares[g] += np.sum(gradient[group] ** 2)
+
+    def move_biases(self, at, err):
+        """Make a step of the biases of a user and an item, `at`."""
+        for biases, squares, i in zip(self.biases, self.squares, at, strict=True):
+            gradient = self.reg * biases[i] - err
+            biases[i] -= self.bias_step / np.sqrt(squares[i, 2]) * gradient
+            squares[i, 2] += gradient**2
