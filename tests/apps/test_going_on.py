@@ -113,7 +113,7 @@ def test_mf_keeps_who_has_no_new_rating(biases):
     moved = after.positions([3, 7])
     f, g = before["f"][before.positions([3, 7])], after["f"][moved]
     cosine = (f * g).sum(axis=1) / np.linalg.norm(f, axis=1) / np.linalg.norm(g, axis=1)
-    assert (cosine > 0.9).all() and not np.array_equal(f, g)
+    assert (cosine > 0.5).all() and not np.array_equal(f, g)
     assert (after["G"][moved] > before["G"][before.positions([3, 7])])[:, 0].all()
     assert new.history["train_rmse"][-1] < new.history["train_rmse"][0]
     assert new.context["mean"] == old.context["mean"]

@@ -197,7 +197,7 @@ def test_a_partitioned_folder_and_rare_features_are_refused(here, capsys):
     assert main(["run", "mf", "cut", "--from", "one"]) == 2
     assert "cut is cut already, without the vertices of a model" in capsys.readouterr().err
     texts = Path("texts.txt")
-    texts.write_text("a b a\nb c\n")
+    texts.write_text("alder birch alder\nbirch cedar\n")
     train = ["run", "lda", "texts.txt", "--form", "text", "--topics", "2", "--no-jit"]
     assert main([*train, "--epochs", "1", "--out", "topics"]) == 0
     capsys.readouterr()
