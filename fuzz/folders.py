@@ -24,9 +24,10 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.cli.info import describe_parts, describe_run
+from tux.engine.initial import fill_rows
 from tux.engine.model import WorkerModel
 from tux.engine.records import COSTS
-from tux.engine.start_model import model_file
+from tux.engine.start_model import StartModel, model_file, model_reader
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.cut_folder import without_edges
@@ -34,7 +35,7 @@ from tux.graph.kept_order import ORDER
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph
 from tux.inputs.pairs import read_pairs
-from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
+from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, read_run
 from tux.run_folder.model_files import read_ids
 
 NPY = 128  # bytes before the numbers of an array
@@ -182,6 +183,8 @@ def _run(folder: Path) -> Parser:
     pairs = folder.with_name("pairs.csv")
     pairs.write_bytes(b"user,item,value\n1,7,1\n2,9,1\n")
 
+    known = {name: each.n_train for name, each in worker.graph.vertices.items()}
+
     def read() -> object:
         told = describe_run(str(folder))
         found = read_run(folder)
@@ -189,7 +192,7 @@ def _run(folder: Path) -> Parser:
         ids = read_ids(folder, trained)
         model = [read_parquet(model_file(folder, name)) for name in (*ids, "tau")]
         read_pairs(pairs, found, trained, ids, None, lambda text: None)
-        fill(folder, worker)
+        fill_rows(worker, StartModel(known, model_reader(folder)))
         return told, model
 
     return Parser(_files(folder), _replacing(folder, read), _one_file(b"run.json"), FOLDER_SHARE)

@@ -38,8 +38,9 @@ written stays in the first cache.
 class Generate(CallingStage):
     """For each vertex v of the block whose master is here, in each of `rounds` rounds of an epoch:
 
-        # `start` is v's number; write those of others into the lists
-        make(start, path, noise, topology, p, rng, round)
+        # `start` is v's number here; write those of others into the lists. `id` is its number in
+        # the data, as of other functions: those of a model with which the run begins come first
+        make(start, path, noise, topology, p, rng, round, id)
         # from their masters, unless one of the `slack` blocks before has pulled them
         pull the rows of all vertices in the lists, with the fields that `use` needs of them
         # path[i].page.u[k]: for each v, in the block's order
@@ -250,20 +251,25 @@ class Generate(CallingStage):
             for name in self.lists
         }
         names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
+        names |= {"id": lambda: "ids[i]"}
         *seed_stream, call = scope.call(self.make, names, lambda: "starts[i], round")
         loop = ["for i in range(lo, hi):", *indent_lines([*seed_stream, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seed_stream, call, next(iter(self.lists)))
             scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
             scope.scratch.add("states")
-        kind = partition.graph.vertices[self.over].position_dtype
-        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, kind)), "round": 0}
+        vertices = partition.graph.vertices[self.over]
+        kind, positioned = vertices.position_dtype, vertices.positioned
+        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, kind))}
+        varying |= {"ids": freeze(np.zeros(1, np.int64)), "round": 0}
         varying |= {name: np.zeros((1, width), kind) for name, width in widths.items()}
         kernel = scope.kernel(varying, loop)
         longest = next(iter(widths.values()), 1)
+        asked = "id" in parameters(self.make, self.label)
 
         def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
-            kernel(_lists(len(starts), longest), starts, round, *lists)
+            ids = freeze(np.asarray(positioned[starts] if asked else starts[:0], np.int64))
+            kernel(_lists(len(starts), longest), starts, ids, round, *lists)
 
         return run
 

@@ -41,16 +41,18 @@ def complete_stages(
     """Return the `stages` of `program`'s method ("setup", "stages" or "evaluate") with those that
     compute numbers of the context:
 
-        setup      first, one Exchange and one GlobalSync for all `mean_of`, unless the run begins
-                   with a model
+        setup      first, one Exchange and one GlobalSync for all `mean_of`, but for those that a
+                   model has with which the run begins
         evaluate   first, the same for all `measure`, without held-out data too: the random numbers
                    of stages behind them are the same
         all        a number with a formula is computed by the first GlobalSync after all of its
                    totals were added to, and after the numbers with formulas that it names; where
                    none follows, by one at the end
     """
-    at_first = method == "setup" and not cluster.from_model  # a model has these numbers
-    if at_first and (means := _numbers(program, judging=False)):
+    means = _numbers(program, judging=False) if method == "setup" else []
+    if cluster.from_model:  # which has the others
+        means = [name for name in means if not program.context.fields[name].in_model]
+    if means:
         role = _first_role(program, returned_stages(program, "stages", cluster))
         stages = [exchange_statistics(program, means, role), GlobalSync(), *stages]
     if method == "evaluate" and (measured := _numbers(program, judging=True)):

@@ -80,7 +80,6 @@ class ALS(Program):
         **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
         mean=value("f8"),
         offset=value("f8"),
-        weight=value("f8"),
         gram=value("f4", gram_shape, kept=False),
         products=total("f8", gram_shape),
         **prior.CONTEXT,
@@ -108,7 +107,7 @@ class ALS(Program):
 
     def setup_from(self):
         counts = Exchange(prior.count_more), Exchange(count_ratings, over="item", additive=True)
-        return [*counts, Apply("item", prior.add_count)]
+        return [*counts, Apply("item", prior.add_count), GlobalSync(prior.set_weight)]
 
     def stages(self, cluster):
         of = conjugate if self.steps else normal

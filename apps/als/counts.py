@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 
-def count(user, edges, tau, p):
-    """Number and sum of a user's ratings, of implicit feedback without their signs."""
+def count(user, edges, tau):
+    """Number and sum of a user's ratings."""
     user.n = len(edges)
     tau.edges += len(edges)
     for edge in edges:
-        tau.loss += abs(edge.value) if p.implicit else edge.value
+        tau.loss += edge.value
 
 
 def count_ratings(item, edges):
@@ -24,9 +24,6 @@ def copy_count(item):
 
 
 def set_offset(tau, p):
-    """Set the mean weight of an edge, and the constant that is subtracted from ratings: their mean,
-    also with biases, or 0.
-    """
-    mean = tau.loss / tau.edges
-    tau.mean, tau.weight = (0.0, p.alpha * mean) if p.implicit else (mean, 1.0)
+    """Set the constant that is subtracted from ratings: their mean, also with biases, or 0."""
+    tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
     tau.offset = tau.mean if p.center or p.biases.width else 0.0

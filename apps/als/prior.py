@@ -2,7 +2,7 @@
 
 Of a vertex with `old` ratings then, A x = b held, so b is known from its x. A is taken as the sum
 that it is on average: with C the mean of w y y' over the vertices of the other end, which count as
-often as they had ratings, and the mean w of these,
+often as they had ratings, and w the mean of the new ratings' weights,
 
     A = old C + penalty I (and the matrix that all vertices share).
 
@@ -30,19 +30,32 @@ CONTEXT = {
     "prior": value("f4", prior_shape, kept=False),
     "prior_sum": total("f8", prior_shape),
     "prior_count": total(),
+    "weight": value("f8", kept=False),
 }
 
 
-def count_more(user, edges):
-    """Count a user's new ratings beside those before."""
+def count_more(user, edges, tau):
+    """Count a user's new ratings beside those before, and add up their sizes."""
     user.old = user.n
     user.n += len(edges)
+    tau.edges += len(edges)
+    for edge in edges:
+        tau.loss += abs(edge.value)
+
+
+def set_weight(tau, p):
+    """Set the mean weight of a new rating, which stands for that of an old one."""
+    tau.weight = p.alpha * tau.loss / tau.edges if p.implicit else 1.0
 
 
 def add_count(item):
-    """Count an item's new ratings beside those before."""
+    """Count an item's new ratings beside those before. A new item's factors begin with 0, so that
+    they say nothing to users before they are found.
+    """
     item.old = item.n
     item.n += item.seen
+    if item.old == 0:
+        item.f[:] = 0
 
 
 def add_products(v, tau, p):

@@ -28,11 +28,11 @@ def small_vectors(p):
     return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
 
 
-def make(start, path, noise, at, topology, p, rng):
+def make(start, path, noise, at, topology, p, rng, id):
     """Make a walk, step by step, and at its last place the pool of negatives; none from a vertex of
     the model with which the run begins.
     """
-    if start >= p.known:
+    if id >= p.known:
         step(start, path, at, topology, p, rng)
         if at == len(path) - 1:
             fill(noise, topology, rng)

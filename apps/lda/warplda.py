@@ -76,6 +76,8 @@ def by_document_and_alpha(document, edges, tau, p, rng):
 
 def by_word(word, edges, tau, p, rng):
     """Take a word's turn. Count first what documents have changed."""
+    if len(edges) == 0:
+        return
     cut = len(edges) < word.seen
     occurrences = count_occurrences(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
     for edge in edges:

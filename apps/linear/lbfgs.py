@@ -25,7 +25,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from tux.apps.linear.path import path_stages, start_path
-from tux.apps.linear.prior import pull
+from tux.apps.linear.prior import penalty_of
 from tux.apps.linear.two_loops import set_coefficients
 from tux.apps.linear.wolfe import begin_search, is_over, search_step, start_search
 from tux.stages import Barrier, Exchange, ForEach, GlobalSync, Repeat, Zip
@@ -45,7 +45,7 @@ def scale(feature, tau):
     """Set the unit of a weight. Steps along features of little curvature are longer, though not in
     proportion, as curvatures change.
     """
-    weight, _ = pull(feature, tau)
+    weight, _ = penalty_of(feature, tau)
     h = feature.gathered * tau.bend
     tau.stiffest = max(tau.stiffest, h)
     feature.stiffness[0] += h
@@ -63,7 +63,7 @@ def gather(feature, edges):
 
 def differentiate(feature, tau, p):
     """Set the gradient and the last pair; add up the products of the gradient with all vectors."""
-    weight, away = pull(feature, tau)
+    weight, away = penalty_of(feature, tau)
     g = (feature.gathered + tau.l2 * weight * away) * feature.unit
     at = (tau.iteration - 1) % p.pairs
     s, y = tau.step * feature.d / feature.unit, g - feature.g
@@ -83,7 +83,7 @@ def combine(feature, tau, p):
         d += tau.coefficients[j] * feature.past[j]
     tau.gd += feature.g * d
     feature.d = d = d * feature.unit
-    weight, away = pull(feature, tau)
+    weight, away = penalty_of(feature, tau)
     tau.ww += weight * away * away
     tau.wd += weight * away * d
     tau.dd += weight * d * d

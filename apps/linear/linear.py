@@ -26,7 +26,7 @@ from tux.apps.linear.weights import LinearReport
 from tux.program.input import class_names
 from tux.stages import Barrier, ForEach, GlobalSync, Score
 
-OF_OTHERS = {**stochastic.FEATURE, **prior.FEATURE}
+KEPT_BY_SOLVERS = {**stochastic.FEATURE, **prior.FEATURE}
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
 
@@ -102,7 +102,7 @@ class Linear(Program):
     sample = Vertex(
         whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
     )
-    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **OF_OTHERS, **copies.FEATURE)
+    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **KEPT_BY_SOLVERS, **copies.FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},

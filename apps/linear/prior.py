@@ -35,7 +35,7 @@ FEATURE: dict[str, Any] = {
 CONTEXT = {"tied": value("b1", kept=False)}
 
 
-def pull(feature, tau):
+def penalty_of(feature, tau):
     """Return the weight of a feature's penalty, which is l2 / 2 times its square, and from where
     the penalty pulls to 0: the weight, or its distance from the one of a model.
     """

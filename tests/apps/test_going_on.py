@@ -20,12 +20,12 @@ OLD = draw_ratings(1, range(30), range(100, 120), 300)
 NEW = draw_ratings(2, [3, 7, 500], range(100, 122), 30)
 
 
-def mean_products(run, kind):
-    """Return C of `tux.apps.als.prior`, by the factors of a type."""
+def mean_products(run, kind, table):
+    """Return C of `tux.apps.als.prior`, by the factors of a type and the weights of a table."""
     f, n = run.vertices[kind]["f"].astype(float), run.vertices[kind]["n"].astype(float)
     if run.parameters["biases"]:
         f = np.column_stack([f, np.ones(len(f))])
-    weight = run.parameters["alpha"] * OLD["value"].mean() if run.parameters["implicit"] else 1.0
+    weight = run.parameters["alpha"] * table["value"].mean() if run.parameters["implicit"] else 1.0
     return weight * (f * n[:, None]).T @ f / n.sum()
 
 
@@ -57,7 +57,7 @@ def solve_by_numpy(run, p, table, user):
     own = p.reg * np.eye(size)
     new = (far * weights[:, None]).T @ far
     a = shared + new + (own if p.plain else own * (n + old))
-    a += old * mean_products(run, "item")
+    a += old * mean_products(run, "item", table)
     if old:
         b = far.T @ (weights * (targets - far @ x)) - (0 if p.plain else p.reg * n) * x
     else:
@@ -206,18 +206,30 @@ def test_centers_move_to_the_means_of_all_samples_so_far(dense, batch):
 
 
 def test_walks_begin_at_new_vertices_alone():
-    ring = [(n, (n + k) % 12) for n in range(12) for k in (1, 2)]
-    old = tux.run(
-        tux.DeepWalk(dimensions=4, num_walks=2, walk_length=5, window=2),
-        ring,
-        jit=False,
-        progress=False,
-    )
-    more = [*ring, (90, 0), (90, 1), (91, 6), (91, 90)]
-    new = tux.run(old.program, more, from_run=old, jit=False, progress=False)
+    ring = [(n, (n + k) % 40) for n in range(40) for k in (1, 2)]
+    p = tux.DeepWalk(dimensions=4, num_walks=2, walk_length=5, window=2)
+    old = tux.run(p, ring, jit=False, progress=False)
+    more = [*ring, (90, 91), (91, 92), (90, 92)]  # which no other walk comes by
+    new = tux.run(p, more, from_run=old, jit=False, progress=False)
+    begun = tux.run(p, more, from_run=old, epochs=0, jit=False, progress=False)
     before, after = (run.vertices["node"] for run in (old, new))
-    assert after.ids.tolist()[12:] == [90, 91]
-    u, v = before["u"], after["u"][:12]
-    cosine = (u * v).sum(axis=1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
-    assert (cosine > 0.5).all()
-    assert np.linalg.norm(after["u"][12:], axis=1).min() > 0
+    assert after.ids.tolist()[40:] == [90, 91, 92]
+    assert np.array_equal(before["u"], after["u"][:40])
+    moved = np.abs(after["u"][40:] - begun.vertices["node"]["u"][40:]).max(axis=1)
+    assert (moved > 0.01).all()
+    assert np.abs(after["c"][40:]).max(axis=1).min() > 0
+
+
+def test_a_new_item_says_nothing_to_users_before_it_is_found():
+    """Its first factors are random, and would turn the vectors of all who have rated it."""
+    p = tux.ALS(rank=RANK)
+    old = tux.run(p, OLD, epochs=5, jit=False, progress=False)
+    users = np.arange(30)
+    fresh = {"user": users, "item": np.full(30, 999), "value": np.full(30, 3.0)}
+    new = tux.run(p, fresh, from_run=old, jit=False, progress=False)
+    before, after = (run.vertices["user"]["f"] for run in (old, new))
+    cosine = (before * after).sum(axis=1)
+    cosine /= np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    assert cosine.min() > 0.95
+    found = new.predict({"user": users, "item": fresh["item"]})
+    assert np.abs(np.asarray(found) - 3.0).mean() < 0.7

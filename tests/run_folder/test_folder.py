@@ -16,13 +16,15 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, DiskError, UsageError
 from tux.cli.info import info
+from tux.engine.initial import fill_rows
 from tux.engine.model import WorkerModel
+from tux.engine.start_model import StartModel, model_reader
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.options.options import RunOptions
 from tux.predict.column_files import writer
 from tux.predict.predict import predict
-from tux.run_folder.folder import RunFolder, drop_nonfinite, fill, read_metrics, read_run
+from tux.run_folder.folder import RunFolder, drop_nonfinite, read_metrics, read_run
 from tux.run_folder.model_files import read_ids
 from tux.runs.session import run
 
@@ -290,7 +292,7 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
         folder.write_model(WorkerModel(worker))
         folder.write_tables({"notes": {"what": ["a\tb", "c"], "n": [1, 2.5]}})
     assert (tmp_path / "out/model/notes.tsv").read_text() == "what\tn\na b\t1\nc\t2.5\n"
-    fill(tmp_path / "out", again)
+    fill_rows(again, StartModel({"page": 3}, model_reader(tmp_path / "out")))
     assert read_ids(tmp_path / "out", Shapes())["page"] == edges.ids["page"]
     for name in "abcde":
         rows = [

@@ -61,9 +61,9 @@ def run(
     """
     start = _take_start(options)
     chosen, data = run_options(program, options), data_of(data)
-    if start and (on is not None or chosen.workers not in (None, 1) or chosen.checkpoint_every):
+    if start and (on is not None or chosen.workers not in (None, 1) or chosen.out is not None):
         raise UsageError(
-            "the run to begin with is in memory alone, and other processes are to read its model",
+            "the run to begin with is in memory alone, and its model is to be read again",
             do="give that run a folder: out=DIR",
         )
     if on is not None:

@@ -100,6 +100,9 @@ def _train(source: Source, argv: list[str]) -> int:
 
     args = run_flags(source, argv[0]).parse(argv[1:])
     program = _make_program(source.program, _parameters(args, source))
+    if args.from_run and (args.explain or args.verify):
+        flag = "--explain" if args.explain else "--verify"
+        raise UsageError(f"{flag} is about a run from the beginning", do="leave --from out")
     if args.explain:
         return _explain(program, args)
     if args.machines or args.link:
@@ -121,8 +124,6 @@ def _train(source: Source, argv: list[str]) -> int:
             "--profile with --verify, which compares results and measures nothing",
             do="leave one of them out",
         )
-    if args.verify and args.from_run:
-        raise UsageError("--verify trains from the beginning", do="leave --from out")
     if args.verify:
         from tux.cli.verify import print_verification
 

@@ -102,8 +102,7 @@ def _copy_stored(
         for table, ids in tables:
             array = table.arrays[field]
             shape = (known, *array.shape[1:])
-            fits = stored.size == math.prod(shape) and len(stored) == known
-            if not fits or not np.can_cast(stored.dtype, array.dtype, "same_kind"):
+            if not _fits(stored, shape, array.dtype):
                 raise DataError(
                     f"{name}.{field} is {stored.dtype} {stored.shape}, but the program has "
                     f"{array.dtype} {shape}",
@@ -113,6 +112,17 @@ def _copy_stored(
             rows = np.flatnonzero(ids < known)
             array[rows] = stored[ids[rows]].reshape(len(rows), *shape[1:])
     return copied
+
+
+def _fits(stored: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:
+    """Return whether stored numbers have the rows and the size of a shape, and can be had in a
+    type: real numbers in fewer bits, whole numbers as they are.
+    """
+    if stored.size != math.prod(shape) or len(stored) != shape[0]:
+        return False
+    if stored.dtype.kind in "iu" and dtype.kind in "iu":
+        return stored.dtype == dtype or bool((stored.astype(dtype) == stored).all())
+    return np.can_cast(stored.dtype, dtype, "same_kind")
 
 
 def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:

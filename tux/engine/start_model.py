@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tux.arrays.arrow import read_parquet
+from tux.arrays.arrow import parquet_names, read_parquet
 from tux.base.errors import DataError
 
 Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
@@ -43,10 +43,13 @@ def model_file(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def model_reader(folder: str | os.PathLike[str]) -> Stored:
-    """Return a function that reads columns of the model in a run's folder."""
+    """Return a function that reads columns of the model in a run's folder; models of earlier
+    versions of a program may have fewer.
+    """
 
     def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         path = model_file(folder, name)
-        return read_parquet(path, fields), str(path)
+        there = {*parquet_names(path)}
+        return read_parquet(path, [field for field in fields if field in there]), str(path)
 
     return read

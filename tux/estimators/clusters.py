@@ -25,7 +25,7 @@ from tux.estimators.conventions import (
     pairwise_distances_argmin_min,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
+from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges, starting_run
 from tux.estimators.matrices import REALS, in_32_bits
 from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
@@ -83,12 +83,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     def partial_fit(self, X: Any, y: Any = None) -> KMeans:
         """Go on with new samples, given as for `fit`: each center moves to the mean of all samples
-        so far, of which those before stay in their clusters. Without a model it is `fit`.
+        so far, of which those before stay in their clusters. Without a model it is `fit`;
+        else the epochs are those of `tux run --from`, whatever `max_iter` is.
         `labels_` and `inertia_` are those of the new samples.
         """
         if (start := getattr(self, "_run", None)) is None:
             return self.fit(X)
         X = self._samples(X)
+        if sparse.issparse(X) != isinstance(start.program, SparseKMeans):
+            kind = "dense" if sparse.issparse(X) else "sparse"
+            raise ValueError(f"the samples before were {kind}: give X as they were")
         self._keep(self._fit(X, self.random_state, start), X.dtype)
         return self
 
@@ -101,7 +105,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     def _keep(self, fitted: Run, dtype: Any) -> None:
         """Keep plain arrays of a run, and the run, with which `partial_fit` begins."""
-        self._run = fitted
+        self._run = starting_run(fitted)
         fields: dict[str, Any] = {"tau": fitted.context}
         ids: dict[str, np.ndarray] = {}
         if "feature" in fitted.vertices:

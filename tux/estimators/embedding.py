@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import epochs_of, fit, ids_of, model_of
+from tux.estimators.fitting import epochs_of, fit, ids_of, model_of, starting_run
 from tux.estimators.parameters import make_program, set_parameters
 from tux.estimators.tables import as_table
 
@@ -66,14 +66,16 @@ class DeepWalkEmbedding(BaseEstimator):
 
     def partial_fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of the vertices of a graph that are new in it; the others keep theirs.
-        Without a model it is `fit`.
+        Without a model it is `fit`;
+        else the epochs are those of `tux run --from`, whatever `max_iter` is.
         """
         return self._fit(X, getattr(self, "_run", None))
 
     def _fit(self, X: Any, start: Run | None = None) -> DeepWalkEmbedding:
         """Train, and keep plain arrays of the run, and the run, with which `partial_fit` begins."""
         program = make_program(self, DeepWalk, dimensions="n_components")
-        self._run = fitted = fit(self, program, as_table(X), start=start)
+        fitted = fit(self, program, as_table(X), start=start)
+        self._run = starting_run(fitted)
         self.node_ids_ = ids_of(fitted, "node")
         self.embedding_ = fitted.vertices["node"]["u"]
         self.n_iter_ = epochs_of(fitted)

@@ -16,13 +16,7 @@ from tux.estimators.conventions import (
     check_is_fitted,
     r2_score,
 )
-from tux.estimators.fitting import (
-    epochs_of,
-    fit,
-    history_of,
-    ids_of,
-    model_of,
-)
+from tux.estimators.fitting import epochs_of, fit, history_of, ids_of, model_of, starting_run
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.load import load
@@ -62,14 +56,15 @@ class FactorModel(RegressorMixin, BaseEstimator):
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on with new ratings, given as for `fit`: the vectors of users and items that are known
-        move by them, and new ones get vectors. Without a model it is `fit`.
+        move by them, and new ones get vectors. Without a model it is `fit`;
+        else the epochs are those of `tux run --from`, whatever `max_iter` is.
         """
         start = getattr(self, "_run", None)
         return self._keep(fit(self, self._program(), self._ratings(X, y), start=start))
 
     def _keep(self, fitted: Run) -> Self:
         """Keep plain arrays of a run, and the run, with which `partial_fit` begins."""
-        self._run = fitted
+        self._run = starting_run(fitted)
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]

@@ -24,6 +24,7 @@ from tux.estimators.conventions import check_random_state
 from tux.options.watcher import NullWatcher
 from tux.predict.predict import TrainedModel, score_edges
 from tux.program import sources
+from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
@@ -50,9 +51,11 @@ def fit(
     """
     if data is None:
         raise UsageError("X is None", do="give the data that are to be fitted")
-    own = program.epochs_from if start else 0
+    if start is None:
+        estimator._run = None  # a fit that fails leaves nothing to go on from
+    goes_on = start is not None and program.epochs_from
     options: dict[str, Any] = {
-        "epochs": own or estimator.max_iter,
+        "epochs": program.epochs_from if goes_on else estimator.max_iter,
         "seed": seed_of(chosen.get("random_state", estimator.random_state)),
         "threads": threads_of(estimator.n_jobs),
     }
@@ -63,6 +66,23 @@ def fit(
     if fitted.interrupted:
         raise KeyboardInterrupt
     return fitted
+
+
+def starting_run(fitted: Run) -> Run:
+    """Return the part of a run with which another can begin: its model, without the rows of
+    documents or samples, which are new each time.
+    """
+    program = fitted.program
+    first = program.edge.ends[0] if isinstance(program.input, Bags | Samples | Points) else ""
+    model: dict[str, dict[str, Any]] = {
+        name: {
+            f: column[:0] if name == first else column
+            for f, column in {"id": each.ids, **{f: each[f] for f in each.fields}}.items()
+        }
+        for name, each in fitted.vertices.items()
+    }
+    model["tau"] = {name: fitted.context[name] for name in fitted.context}
+    return Run(fitted._record, program, [], model, {})
 
 
 def history_of(fitted: Run) -> dict[str, np.ndarray]:

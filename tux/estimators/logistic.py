@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.apps.linear import Linear
 from tux.base.text import join_class_names
 from tux.estimators.conventions import ConvergenceWarning
-from tux.estimators.fitting import epochs_of, fit, history_of
+from tux.estimators.fitting import epochs_of, fit, history_of, starting_run
 from tux.estimators.linear import LinearClassifier
 from tux.estimators.matrices import samples
 from tux.estimators.parameters import make_program, set_parameters
@@ -82,7 +82,8 @@ class LogisticRegression(LinearClassifier):
             names = join_class_names([str(k) for k in range(count)])
             chosen = {"loss": "softmax", "classes": names}
         data = DeferredEdges((X,), partial(samples, X, known))
-        self._run = fitted = fit(self, make_program(self, Linear, chosen), data, start=start)
+        fitted = fit(self, make_program(self, Linear, chosen), data, start=start)
+        self._run = starting_run(fitted)
         self.coef_ = fitted.vertices["feature"]["w"].reshape(X.shape[1], -1).T.copy()
         self.intercept_ = fitted.context["b"].reshape(-1).copy()
         self.n_iter_ = np.array([epochs_of(fitted)], np.int32)

@@ -19,13 +19,7 @@ from tux.estimators.conventions import (
     check_non_negative,
     validate_data,
 )
-from tux.estimators.fitting import (
-    epochs_of,
-    fit,
-    history_of,
-    matrix_edges,
-    scores,
-)
+from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges, scores, starting_run
 from tux.estimators.parameters import make_program, set_parameters
 
 PIECE = 1 << 22  # numbers in a piece of the topics of entries: 16 MB
@@ -75,23 +69,25 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Fit the topics to how often documents have words, `X` (documents, words), dense or
         sparse. Fractions are rounded, with a warning. ValueError where no word occurs.
         """
-        return self._keep(self._counts(X, reset=True))
+        return self._fit(self._counts(X, reset=True))
 
     def partial_fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
         """Go on with new documents, given as for `fit`: their words are counted beside those of all
-        documents before. Without a model it is `fit`.
+        documents before. Without a model it is `fit`;
+        else the epochs are those of `tux run --from`, whatever `max_iter` is.
         """
         start = getattr(self, "_run", None)
-        return self._keep(self._counts(X, reset=start is None), start)
+        return self._fit(self._counts(X, reset=start is None), start)
 
-    def _keep(self, counts: Any, start: Run | None = None) -> LatentDirichletAllocation:
+    def _fit(self, counts: Any, start: Run | None = None) -> LatentDirichletAllocation:
         """Train on the counts, and keep plain arrays of the run, and the run, with which
         `partial_fit` begins.
         """
         if not counts.nnz:
             raise ValueError("no word occurs: X has no count of 1 or more")
         data = matrix_edges(("document", "word"), counts, count=counts.data)
-        self._run = fitted = fit(self, self._program(), data, start=start)
+        fitted = fit(self, self._program(), data, start=start)
+        self._run = starting_run(fitted)
         self.topic_word_prior_ = float(fitted.context["beta"][0])
         self.doc_topic_prior_ = fitted.context["alpha"][0].astype(np.float64)
         self.components_ = fitted.vertices["word"]["n"].T + self.topic_word_prior_

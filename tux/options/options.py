@@ -37,6 +37,7 @@ from tux.options.rules import (
     options_by_name,
     text_rule,
 )
+from tux.program.base_program import default_epochs
 from tux.program.input import Samples
 from tux.program.product import product_of
 from tux.program.program import Program, evaluates, may_race
@@ -323,7 +324,7 @@ class RunOptions(Reading):
                 do="name a number, as on several machines and for data that are read once",
             )
         assert not isinstance(self.workers, str)
-        own = program.epochs if self.from_run is None else program.epochs_from or program.epochs
+        own = default_epochs(program, from_model=self.from_run is not None)
         epochs = own if self.epochs is None else self.epochs
         return RunPlan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 

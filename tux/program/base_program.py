@@ -77,6 +77,11 @@ def along(program: AnyProgram, name: str) -> AnyProgram:
     return seen
 
 
+def default_epochs(program: BaseProgram, *, from_model: bool) -> int:
+    """Return the epochs of a run, which may begin with a model, if its user does not say them."""
+    return (program.epochs_from if from_model else 0) or program.epochs
+
+
 def first_edge(program: BaseProgram) -> str:
     """Return the name of the edge type that is declared first; "" without any. The files of a run,
     held-out edges and predictions are of this type.

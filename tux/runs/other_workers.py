@@ -29,6 +29,7 @@ from tux.checkpoint.store import (
     find_newest_checkpoint,
 )
 from tux.engine.shares import Shares, are_alike, share_of_all, shares_in_folder, shares_of
+from tux.engine.start_model import NOTHING, StartModel
 from tux.graph.partitioned import partition_inputs
 from tux.inputs.load import Inputs
 from tux.options.options import RunPlan
@@ -40,10 +41,16 @@ from tux.runs.resume import StoppedRun, states_of
 
 
 def move_to_workers(
-    before: StoppedRun, plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher
+    before: StoppedRun,
+    plan: RunPlan,
+    program: Program,
+    inputs: Inputs,
+    watch: Watcher,
+    start: StartModel = NOTHING,
 ) -> StoppedRun:
     """Return the run that has stopped, with a checkpoint of as many workers as `plan` has: its
-    newest one if that fits, else a new one with the same state.
+    newest one if that fits, else a new one with the same state. `start`: the model with which the
+    run has begun.
 
     A checkpoint within an epoch fits other workers only if the clocks of the epoch are the same
     there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
@@ -51,7 +58,7 @@ def move_to_workers(
     """
     if before.start_checkpoint.manifest.workers == plan.all_workers:
         return before
-    with Cuts(plan, program, inputs, watch) as cuts:
+    with Cuts(plan, program, inputs, watch, start) as cuts:
         return _move(before, cuts)
 
 
@@ -81,7 +88,15 @@ class Cuts:
     the run, they make those of other workers too; leaving it removes these.
     """
 
-    def __init__(self, plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher) -> None:
+    def __init__(
+        self,
+        plan: RunPlan,
+        program: Program,
+        inputs: Inputs,
+        watch: Watcher,
+        start: StartModel = NOTHING,
+    ) -> None:
+        self.start = start
         self.plan, self.program, self.inputs, self.watch = plan, program, inputs, watch
         self._loaded = {plan.all_workers: inputs.loaded}
         self._arrays = count()
@@ -104,6 +119,7 @@ class Cuts:
         """
         options = self.plan.options
         given: dict[str, Any] = {"epoch": epoch, "slack": options.slack, "check": options.check}
+        given["start"] = self.start
         if self._room is None:
             method, seed = self.plan.partitioner, options.seed
             return shares_of(self.program, self.inputs, method, workers, seed, **given)

@@ -39,6 +39,7 @@ from tux.monitor.sinks import sinks
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Phases, Watcher
 from tux.predict.predict import TrainedModel
+from tux.program.base_program import default_epochs
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
@@ -121,7 +122,7 @@ def run(
     """
     options, watch = options or RunOptions(), watch or NullWatcher()
     if start is not None and options.epochs is None:
-        options = replace(options, epochs=program.epochs_from or program.epochs)
+        options = replace(options, epochs=default_epochs(program, from_model=True))
     data, test = wrap_data(program, data), wrap_data(program, test)
 
     def try_out(tried: RunOptions) -> Result:
@@ -228,9 +229,8 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
     options, watch = run.options, run.watch
     shares = _share_loading(run, answers)
     with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
-        known = run.beginning.vertices
-        loaded = load_for(run.program, data, test, options, watch, shares, known=known)
-        run.inputs, run.program = loaded
+        known = {"known": run.beginning.vertices}
+        run.inputs, run.program = load_for(run.program, data, test, options, watch, shares, **known)
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
         run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)
@@ -319,7 +319,8 @@ def _go_on(run: RunContext) -> None:
         watch.say(f"{changed} than the run began with: results may differ")
     start, size = Start(), 0
     if before.checkpoint is not None:
-        before = move_to_workers(before, run.plan, run.program, run.inputs, watch)
+        start_model = run.beginning.model
+        before = move_to_workers(before, run.plan, run.program, run.inputs, watch, start_model)
         start = start_of(before.start_checkpoint)
         size = before.start_checkpoint.manifest.metrics_bytes
     run.folder.cut_records(size)

@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
+from tux.base.text import flag_of
 from tux.engine.start_model import NOTHING, StartModel
 from tux.inputs.known import known_vertices
+from tux.inputs.samples import NAMED, classes_of
 from tux.options.options import RunOptions
 from tux.predict.predict import TrainedModel, Warn, open_model
 from tux.program import sources
+from tux.program.params import FILE
 from tux.program.program import Program
 
 
@@ -41,7 +44,15 @@ def begin_with(
             f"{type(program).__name__} cannot begin with a model",
             do="train it on all data; in a program of your own, write setup_from(self)",
         )
-    vertices = known_vertices(program, model.ids, model.run.data.numbered, options)
+    _check_meaning(model, program, options, warn)
+    vertices = known_vertices(
+        program,
+        model.ids,
+        options,
+        numbered=model.run.data.numbered,
+        id_types=model.run.id_types,
+        classes=tuple(classes_of(model.program, None) or ()),
+    )
     known = {kind: len(ids) for kind, ids in vertices.ids.items()}
     return StartOfRun(StartModel(known, model.stored), vertices)
 
@@ -61,3 +72,28 @@ def _check_program(model: TrainedModel, program: Program) -> None:
             f"{model.name} is a run of {before}, and this is one of {now}",
             do=f"name a run of {now}",
         )
+
+
+def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, warn: Warn) -> None:
+    """Warn of parameters, and of options of reading, that are others than those of the model's run:
+    some say what its numbers mean. UsageError for another file that a parameter names, and for
+    tables of vertices with categories, which would be numbered anew.
+    """
+    if options.vertices and model.run.categories:
+        raise UsageError(
+            f"tables of vertices with words, as in {model.name}, would be numbered anew",
+            do="train it on all data",
+        )
+    for name, declared in program.params.items():
+        had, has = model.program.parameters.get(name), program.parameters[name]
+        if had == has or has == "":
+            continue
+        if declared.metavar == FILE:
+            raise UsageError(
+                f"{flag_of(name)} of a model cannot change", do="leave it out: the model has it"
+            )
+        warn(f"{name} is {has}, and {had} in {model.name}")
+    for name in (*NAMED, "vocab", "stop"):
+        had, has = model.run.options.get(name), getattr(options, name)
+        if had is not None and has is None and name != "labels":
+            warn(f"{model.name} was trained with {flag_of(name)}, which is not given here")

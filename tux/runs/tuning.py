@@ -22,6 +22,7 @@ from tux.inputs.origin import cut_folder
 from tux.options.options import RunOptions
 from tux.options.rules import AUTO
 from tux.options.watcher import Watcher
+from tux.program.base_program import default_epochs
 from tux.program.program import Program
 
 EPOCHS = 4
@@ -100,7 +101,8 @@ def trial_options(options: RunOptions, program: Program) -> RunOptions:
     """Return the options of a trial: of the first epochs, of which nothing is kept or judged but
     the last.
     """
-    epochs = min(EPOCHS, program.epochs if options.epochs is None else options.epochs)
+    own = default_epochs(program, from_model=options.from_run is not None)
+    epochs = min(EPOCHS, own if options.epochs is None else options.epochs)
     unused: dict[str, Any] = {"labels": None} if program.input.vertex_labels else {}
     unused |= dict.fromkeys(("out", "log", "checkpoint_every", "keep", "restarts", "judge_top"))
     return replace(
