@@ -112,8 +112,7 @@ def run(
 ) -> Result:
     """Run `program`: train it on files, a partitioned folder, `EdgeData`, other data in memory
     (`tux.inputs.memory`: tables of any library, matrices, graphs, texts), or small generated data.
-    One worker may begin with a model in memory, `start`, as runs do with that of
-    `options.from_run`.
+    One worker may begin with a model in memory, `start`, instead of that of `options.from_run`.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
     or `options.patience`, the model is that of the epoch which is the best by the program's
@@ -229,8 +228,9 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
     options, watch = run.options, run.watch
     shares = _share_loading(run, answers)
     with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
-        known = {"known": run.beginning.vertices}
-        run.inputs, run.program = load_for(run.program, data, test, options, watch, shares, **known)
+        known = run.beginning.vertices
+        loaded = load_for(run.program, data, test, options, watch, shares, known=known)
+        run.inputs, run.program = loaded
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
         run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)

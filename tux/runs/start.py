@@ -86,8 +86,8 @@ def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, w
         )
     for name, declared in program.params.items():
         had, has = model.program.parameters.get(name), program.parameters[name]
-        if had == has or has == "":
-            continue
+        if had == has or has in ("", "auto", 0) and not isinstance(has, bool):
+            continue  # the data choose it
         if declared.metavar == FILE:
             raise UsageError(
                 f"{flag_of(name)} of a model cannot change", do="leave it out: the model has it"
