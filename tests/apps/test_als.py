@@ -166,7 +166,7 @@ def test_one_half_of_an_epoch_finds_factors_and_biases_together(steps):
 
 
 def test_implicit_feedback_has_no_biases():
-    with pytest.raises(UsageError, match=message("biases-are-of-ratings")):
+    with pytest.raises(UsageError, match=message("biases-are-of-ratings-and")):
         ALS(biases=True, implicit=True)
 
 
