@@ -79,9 +79,7 @@ class ALS(Program):
     epochs = 10
     monitor = "test_rmse"
     input = Feedback()
-    user = Vertex(
-        whole=True, f=shared("f4", "rank"), bias=shared("f4", bias_shape), n=shared("f4")
-    )
+    user = Vertex(whole=True, f=shared("f4", "rank"), bias=shared("f4", bias_shape), n=shared("f4"))
     item = Vertex(
         f=shared("f4", "rank", init=first_factors),
         bias=shared("f4", bias_shape),
