@@ -170,7 +170,7 @@ def test_a_fitted_model_is_plain_arrays(model, ratings, tmp_path):
     again = joblib.load(tmp_path / "model")
     assert np.array_equal(again.predict(ratings[:2]), model.predict(ratings[:2]))
     kinds = {type(value) for value in vars(model).values()}
-    assert kinds == {int, float, type(None), np.ndarray, dict}
+    assert kinds == {bool, int, float, type(None), np.ndarray, dict}
     assert not hasattr(clone(model), "user_ids_")
 
 

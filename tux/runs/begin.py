@@ -235,7 +235,7 @@ def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
             threads=run.plan.threads,
             racing=options.racing,
             profile=options.profile,
-            start=run.beginning.model,
+            start=run.start.model,
         )
         worker.scratch = scratch
         phases.watch.phase("compile")
@@ -285,7 +285,7 @@ def start_workers(
             place=run.options.place,
             keep_best=keeps_best(program, inputs, run.options),
             sizes=sizes_to_compare(program, inputs),
-            known=dict(run.beginning.model.known),
+            known=dict(run.start.model.known),
             room=run.path,
             phase=watch.phase,
             warn=watch.warn,

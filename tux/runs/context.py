@@ -35,7 +35,7 @@ class RunContext:
     folder: RunFolder | None = None
     before: StoppedRun | None = None
     limit: MemoryLimit | None = None  # of this process
-    beginning: StartOfRun = StartOfRun()  # with the model of another run
+    start: StartOfRun = StartOfRun()  # with the model of another run
     # set when the data are loaded
     inputs: Inputs = field(init=False)
     plan: RunPlan = field(init=False)

@@ -37,28 +37,21 @@ from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.repeated import ANYWHERE
 from tux.partition.method_of_type import MethodOfType
 from tux.program.program import Program
+from tux.runs.context import RunContext
 from tux.runs.resume import StoppedRun, states_of
 
 
-def move_to_workers(
-    before: StoppedRun,
-    plan: RunPlan,
-    program: Program,
-    inputs: Inputs,
-    watch: Watcher,
-    start: StartModel = NOTHING,
-) -> StoppedRun:
-    """Return the run that has stopped, with a checkpoint of as many workers as `plan` has: its
-    newest one if that fits, else a new one with the same state. `start`: the model with which the
-    run has begun.
+def move_to_workers(before: StoppedRun, run: RunContext) -> StoppedRun:
+    """Return the run that has stopped, with a checkpoint of as many workers as `run` has, which
+    goes on: its newest one if that fits, else a new one with the same state.
 
     A checkpoint within an epoch fits other workers only if the clocks of the epoch are the same
     there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
     is not known what other workers would have of a field. DiskError.
     """
-    if before.start_checkpoint.manifest.workers == plan.all_workers:
+    if before.start_checkpoint.manifest.workers == run.plan.all_workers:
         return before
-    with Cuts(plan, program, inputs, watch, start) as cuts:
+    with Cuts(run.plan, run.program, run.inputs, run.watch, run.start.model) as cuts:
         return _move(before, cuts)
 
 

@@ -183,7 +183,7 @@ def _run(
     with ExitStack() as stack:
         run = RunContext(program, options, phases, stack)
         run.before, run.folder = begun or (None, None)
-        run.beginning = begin_with(start, program, options, phases.watch.warn)
+        run.start = begin_with(start, program, options, phases.watch.warn)
         if run.folder is None and options.out is not None:
             run.folder = stack.enter_context(RunFolder(options.out))
             run.folder.begin(describe_early(program, options, data, test))
@@ -228,8 +228,7 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
     options, watch = run.options, run.watch
     shares = _share_loading(run, answers)
     with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
-        known = run.beginning.vertices
-        loaded = load_for(run.program, data, test, options, watch, shares, known=known)
+        loaded = load_for(run.program, data, test, options, watch, shares, known=run.start.vertices)
         run.inputs, run.program = loaded
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
@@ -319,8 +318,7 @@ def _go_on(run: RunContext) -> None:
         watch.say(f"{changed} than the run began with: results may differ")
     start, size = Start(), 0
     if before.checkpoint is not None:
-        start_model = run.beginning.model
-        before = move_to_workers(before, run.plan, run.program, run.inputs, watch, start_model)
+        before = move_to_workers(before, run)
         start = start_of(before.start_checkpoint)
         size = before.start_checkpoint.manifest.metrics_bytes
     run.folder.cut_records(size)
