@@ -41,6 +41,12 @@ class Exchange(CallingStage):
             enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);
                                        leave(item, tau, p, rng)
 
+    A UDF per edge, without `enter` and `leave`, may have a parameter `others`: some other edges of
+    the block, `others[i].item`, whose ends on the side of `over` it may read and change as its own.
+    They are those of a tile (`tux.graph.layout`): with the range of rows of the other side that the
+    edge is in, and a range on the side of `over` with which its own is paired in this pass, or its
+    own if there is one alone. There may be none. Which they are does not depend on the threads.
+
     Vertices without their edges are visited by a ForEach.
 
     `edge="tag"`: the edges of that type; left out, those of the first type of the program. Where
@@ -173,6 +179,11 @@ class Exchange(CallingStage):
         by_vertex = self.per_vertex or self.enter or self.leave or self.active
         return self.f is not None and not by_vertex
 
+    def _others_end(self, program: BaseProgram) -> str:
+        """Return the end that `others` lead to, "" if the UDF does not ask for them."""
+        asks = self.by_tile and self.f is not None and "others" in parameters(self.f, self.label)
+        return self.role(program) if asks else ""
+
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
         edges = partition.graph.held_out if self.held_out else partition.graph.edges
@@ -223,7 +234,8 @@ class Exchange(CallingStage):
         if walk.tiled:
             assert self.f is not None
             loops = EdgeLoops(partition, self.label, walk.edges, walk.layout, walk.role, plan)
-            return ExchangeStep(partition, walk, plan, loops.per_edge(self.f))
+            others = self._others_end(partition.program)
+            return ExchangeStep(partition, walk, plan, loops.per_edge(self.f, others), others)
         loops, lines = self.loops(partition, walk, plan)
         if self.active:
             flags = self._flags(partition, role)
@@ -344,7 +356,11 @@ class Exchange(CallingStage):
             if udf is not None
         ]
         if not self.per_vertex:
-            return [Call(self.f, program, "Exchange", on_edge(program), types), *calls]
+            shapes, rows = on_edge(program), types
+            if end := self._others_end(program):
+                shapes = shapes | {"others": slice_of(program, end, types[end], edge.fields)}
+                rows = types | {f"others.{end}": types[end]}
+            return [Call(self.f, program, "Exchange", shapes, rows), *calls]
         other = next(end for end in edge.roles if end != role)
         shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}
         rows = {role: types[role], f"edges.{other}": types[other]}

@@ -18,16 +18,22 @@ from tux.stages.kernel.tickets import (
     Items,
     cells,
     even_items,
+    pair_ranges,
     ranges,
     with_tickets,
 )
 
 
 class ExchangeStep(Step):
-    """An Exchange of one worker."""
+    """An Exchange of one worker. `others`: the end that `others` lead to, if its UDF asks for them:
+    an item is a pair of tiles then, as either may be changed with the other.
+    """
 
-    def __init__(self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
+    def __init__(
+        self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop, others: str = ""
+    ) -> None:
         self._partition, self.walk, self._plan, self._kernel = partition, walk, plan, kernel
+        self._others = others
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
     def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -86,18 +92,43 @@ class ExchangeStep(Step):
     def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
         """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
         bounds, plan, first = self.walk.layout.bounds, self._plan, self.walk.layout.first
+        beside = None
+        if self._others:
+            tiles, runs, beside = self._pair_tiles(tiles, runs)
         row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
         items = ranges(bounds[tiles], bounds[tiles + 1])
         if first is not None:
             items[:, PART], items[:, PART_END] = (rows[tiles] for rows in first)
         held = row if plan.rows else None, column if plan.columns else None
-        return Items(*with_tickets(items, *held), runs, of_edges=True)
+        return Items(*with_tickets(items, *held), runs, of_edges=True, beside=beside)
+
+    def _pair_tiles(
+        self, tiles: np.ndarray, runs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pair the ranges of the end that `others` lead to, and so the tiles that have them with
+        one range of the other end. Return one tile of each pair, the runs of these, and
+        `Items.beside`: the other one.
+        """
+        layout, by_row = self.walk.layout, self._others == self.walk.role
+        at = np.divmod(tiles, max(layout.across, 1))
+        own = at[0] if by_row else at[1]
+        paired = pair_ranges(own)
+        stays = own <= paired
+        runs = np.unique(np.append(0, np.cumsum(stays))[runs])
+        steps = (paired - own)[stays] * (layout.across if by_row else 1)
+        tiles = tiles[stays]
+        lo, hi = layout.bounds[tiles + steps], layout.bounds[tiles + steps + 1]
+        first = np.zeros(len(tiles), np.int64)
+        if layout.first is not None:
+            side = self.walk.edges.declared.roles.index(self._others)
+            first = layout.first[side][tiles + steps]
+        return tiles, runs, np.stack([lo, hi, first, (hi - lo) * (steps != 0)], axis=1)
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""
         items = self.items(block)
         with self._partition.timing("compute"):
-            self._kernel(items)
+            self._kernel(items, *([] if items.beside is None else [items.beside]))
         if self.walk.edges is self._partition.graph.edges:
             self._partition.edges_visited += items.edges
 

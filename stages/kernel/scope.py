@@ -105,8 +105,8 @@ class Scope:
         return name
 
     def edges(self, edges: RowTable, role: str, other: RowTable, span: str) -> str:
-        """Return the expression of a slice of edges, `span` being "ends, index, lo, hi" of the
-        layout; the other end is called `role`.
+        """Return the expression of a slice of edges, `span` being "ends, index, lo, hi, first" of
+        the layout, of which `ends` count from the row `first`; the other end is called `role`.
         """
         of_edge, of_other = self._visible_fields(edges, "")[0], self._visible_fields(other, role)[0]
         self.injected[f"{self.prefix}edges_of"] = InjectedGlobal("edges", (of_edge, role, of_other))

@@ -1,4 +1,6 @@
-"""The base of estimators of ratings: vectors of users and items, and what follows from them."""
+"""The bases of estimators of ratings and of pairs: vectors of users and items, and what follows
+from them.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,7 @@ from tux.estimators.conventions import (
     check_is_fitted,
     r2_score,
 )
-from tux.estimators.fitting import (
-    epochs_of,
-    fit,
-    history_of,
-    ids_of,
-    model_of,
-)
+from tux.estimators.fitting import epochs_of, fit, history_of, ids_of, model_of
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.load import load
@@ -33,80 +29,86 @@ from tux.program.program import Program
 PIECE = 1 << 17  # pairs scored at a time
 
 
-class FactorModel(RegressorMixin, BaseEstimator):
-    """A model whose numbers of pairs are inner products of two vectors. A subclass says by which
-    program they are found.
+class PairModel(BaseEstimator):
+    """A model whose numbers of pairs are inner products of two vectors, and what is added to them.
+    A subclass says by which program they are found, and what pairs without a vector get.
     """
+
+    _guess: str
+    """What pairs of an unknown user or item get, for the warning that all do."""
 
     def _program(self) -> Program:
         """Return the program, with the estimator's parameters."""
         raise NotImplementedError
 
-    def _offset(self) -> float:
-        """Return the constant that is added to inner products."""
+    def _pairs(self, X: Any, y: Any) -> Any:
+        """Return pairs, with their numbers if there are any, as `tux.run` takes them."""
+        raise NotImplementedError
+
+    def _added(self, item: np.ndarray) -> np.ndarray | float:
+        """Return what is added to inner products with the items at these positions."""
         return 0.0
 
-    def _ratings(self, X: Any, y: Any) -> Any:
-        """Return ratings as `tux.run` takes them."""
-        if y is None:
-            return entries_of(as_table(X))
-        return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the vectors to ratings. Raises DataError for a table without the columns that are
-        needed, and for ratings that are not finite.
+    def _unknown(self, item: np.ndarray) -> np.ndarray:
+        """Return the numbers of pairs with these positions of items, where the user or the item is
+        unknown.
         """
-        fitted = fit(self, self._program(), self._ratings(X, y))
+        raise NotImplementedError
+
+    def _columns(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the fields of items beside their vectors, and those of the context, that the
+        program's predictions read.
+        """
+        raise NotImplementedError
+
+    def _keep(self, fitted: Run) -> None:
+        """Keep what a run has fitted."""
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]
-        self.mean_ = float(fitted.context["mean"][0])
         self.n_iter_, self.history_ = epochs_of(fitted), history_of(fitted)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the vectors to pairs. Raises DataError for a table without the columns that are
+        needed, and for ratings that are not finite.
+        """
+        self._keep(fit(self, self._program(), self._pairs(X, y)))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted number of each pair of a table of users and items, (n,) float64;
-        `mean_` where either is unknown, with a warning if this is so of all pairs.
+        """Return the predicted number of each pair of a table of users and items, (n,) float64.
+        Pairs of an unknown user or item get `mean_`, or the bias of the item, if the model has
+        biases; there is a warning if this is so of all pairs.
         """
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
         known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
         if len(pairs) and not known.any():
             warn_caller(
-                "no pair has a user and an item that training has seen, so each gets the mean: "
-                "are these columns the users, and then the items?"
+                f"no pair has a user and an item that training has seen, so each gets {self._guess}"
+                ": are these columns the users, and then the items?"
             )
         return self._scores(pairs.src, pairs.dst)
 
     def _scores(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
-        """Return the predicted ratings of pairs of positions; -1, and positions beyond the model's,
+        """Return the predicted numbers of pairs of positions; -1, and positions beyond the model's,
         are unknown.
         """
-        out = np.full(len(user), self.mean_)
+        out = self._unknown(item)
         known = (user >= 0) & (user < len(self.user_ids_))
         (there,) = np.nonzero(known & (item >= 0) & (item < len(self.item_ids_)))
         for at in range(0, len(there), PIECE):
             piece = there[at : at + PIECE]
             left, right = self.user_factors_[user[piece]], self.item_factors_[item[piece]]
-            out[piece] = np.einsum("ij,ij->i", left, right) + self._offset()
+            out[piece] = np.einsum("ij,ij->i", left, right) + self._added(item[piece])
         return out
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
-        better.
-        """
-        model = self._model()[1]
-        edges = load(model.program, wrap_data(model.program, self._ratings(X, y))).train
-        at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
-        predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
-        return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
-
     def recommend(self, users: Any, n: int = 10, *, exclude: Any = None, only: Any = None) -> Table:
-        """Return the n items with the highest predicted ratings for each of some users, by their
+        """Return the n items with the highest predicted numbers for each of some users, by their
         ids, None for all users: a table of `user`, `rank` from 1, `item` and `score`.
 
-        `exclude`: pairs that are left out, such as the ratings that training has seen, in any form
-        that `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError
-        for a user or an item that is unknown.
+        `exclude`: pairs that are left out, such as those that training has seen, in any form that
+        `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError for a
+        user or an item that is unknown.
         """
         exclude = None if exclude is None else entries_of(as_table(exclude))
         return self._model()[0].recommend(users, n, exclude=exclude, only=only)
@@ -121,9 +123,9 @@ class FactorModel(RegressorMixin, BaseEstimator):
     def _model(self) -> tuple[Run, TrainedModel]:
         """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
+        of_items, context = self._columns()
         users = {"id": self.user_ids_, "f": self.user_factors_}
-        items = {"id": self.item_ids_, "f": self.item_factors_}
-        context = {"offset": np.array([self._offset()])}
+        items = {"id": self.item_ids_, "f": self.item_factors_, **of_items}
         return model_of(self._program(), {"user": users, "item": items}, context)
 
     def __sklearn_tags__(self) -> Any:
@@ -132,3 +134,41 @@ class FactorModel(RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = tags.input_tags.string = True
         tags.target_tags.required = False
         return tags
+
+
+class FactorModel(RegressorMixin, PairModel):
+    """A model of ratings."""
+
+    _guess = "the mean"
+
+    def _offset(self) -> float:
+        """Return the constant that is added to inner products."""
+        return 0.0
+
+    def _pairs(self, X: Any, y: Any) -> Any:
+        if y is None:
+            return entries_of(as_table(X))
+        return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
+
+    def _added(self, item: np.ndarray) -> float:
+        return self._offset()
+
+    def _unknown(self, item: np.ndarray) -> np.ndarray:
+        return np.full(len(item), self.mean_)
+
+    def _columns(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        return {}, {"offset": np.array([self._offset()])}
+
+    def _keep(self, fitted: Run) -> None:
+        super()._keep(fitted)
+        self.mean_ = float(fitted.context["mean"][0])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
+        better.
+        """
+        model = self._model()[1]
+        edges = load(model.program, wrap_data(model.program, self._pairs(X, y))).train
+        at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
+        predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
+        return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
