@@ -180,9 +180,9 @@ class Exchange(CallingStage):
         return self.f is not None and not by_vertex
 
     def _others_end(self, program: BaseProgram) -> str:
-        """Return the end that `others` lead to, "" if the UDF does not ask for them."""
-        asks = self.by_tile and self.f is not None and "others" in parameters(self.f, self.label)
-        return self.role(program) if asks else ""
+        """Return the end that `others` and `vertices` lead to, "" if the UDF asks for neither."""
+        asked = parameters(self.f, self.label) if self.f and self.by_tile else []
+        return self.role(program) if {*asked} & {"others", "vertices"} else ""
 
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
@@ -358,8 +358,9 @@ class Exchange(CallingStage):
         if not self.per_vertex:
             shapes, rows = on_edge(program), types
             if end := self._others_end(program):
-                shapes = shapes | {"others": slice_of(program, end, types[end], edge.fields)}
-                rows = types | {f"others.{end}": types[end]}
+                for name, fields in (("others", edge.fields), ("vertices", {})):
+                    shapes = shapes | {name: slice_of(program, end, types[end], fields)}
+                    rows = rows | {f"{name}.{end}": types[end]}
             return [Call(self.f, program, "Exchange", shapes, rows), *calls]
         other = next(end for end in edge.roles if end != role)
         shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}

@@ -10,7 +10,8 @@ vectors, b, c the biases of the items, and a step s:
 which goes along the gradient of ln sigmoid(x) - reg/2 (|p|^2 + |q|^2 + |o|^2 + b^2 + c^2) (Rendle,
 Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009).
 
-    warp:  items are drawn until the user does not have one and x < 1. After n draws, of N items,
+    warp:  items are drawn, each equally likely, until the user does not have one and x < 1. After n
+           draws, of N items,
 
                z = ln(max(1, floor((N - 1) / n)))
 
@@ -54,16 +55,14 @@ def compare(user, item, other, tau, p):
         other.f[k] = o - step * u - shrink * o
 
 
-def warp(user, item, others, tau, p, rng):
+def warp(user, item, vertices, tau, p, rng):
     """Compare a pair with the first drawn item that the user does not have and that is not ranked
     below it by a margin of 1.
     """
-    if len(others) == 0:
-        return
     tau.n += 1
     least = dot(user.f, item.f) + item.b - 1
     for draw in range(p.max_sampled):
-        other = others[rng.below(len(others))].item
+        other = vertices[rng.below(len(vertices))].item
         if dot(user.f, other.f) + other.b > least and not has_item(user, other):
             tau.wrong += 1
             descend(user, item, other, weigh(draw + 1, tau), p)

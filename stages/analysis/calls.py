@@ -24,8 +24,8 @@ CHANGES = CERTAIN_CHANGES | {"unknown"}
 VISITING = "Exchange", "ForEach"
 """Where UDFs run on replicas, not on masters."""
 
-SLICES = "edges", "others"
-"""The parameters of UDFs of an Exchange that are slices of edges."""
+SLICES = "edges", "others", "vertices"
+"""The parameters of UDFs of an Exchange that are slices, of edges or of vertices."""
 
 
 @dataclass(frozen=True)

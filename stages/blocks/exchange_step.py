@@ -122,7 +122,10 @@ class ExchangeStep(Step):
         if layout.first is not None:
             side = self.walk.edges.declared.roles.index(self._others)
             first = layout.first[side][tiles + steps]
-        return tiles, runs, np.stack([lo, hi, first, (hi - lo) * (steps != 0)], axis=1)
+        cuts = self.walk.tile_cuts[0 if by_row else 1]
+        rows = [cuts[at[stays] + 1 * last] for at in (own, paired) for last in (False, True)]
+        visited = (hi - lo) * (steps != 0)
+        return tiles, runs, np.stack([lo, hi, first, visited, *rows], axis=1).astype(np.int64)
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""

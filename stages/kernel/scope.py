@@ -114,6 +114,13 @@ class Scope:
         arrays = f"{self.table(edges)}, {self.table(other, role)}"
         return f"{self.prefix}edges_of({arrays}, {span})"
 
+    def vertex_slice(self, role: str, table: RowTable, span: str) -> str:
+        """Return the expression of a slice of rows called `role`; `span`: as in `edges`."""
+        none, rows = RowSpec("vertices", (), "none"), self._visible_fields(table, role)[0]
+        self.injected[f"{self.prefix}vertices_of"] = InjectedGlobal("edges", (none, role, rows))
+        self.along.add(role)
+        return f"{self.prefix}vertices_of((), {self.table(table, role)}, {span})"
+
     def edges_without_fields(self, other: RowTable, rows: str, span: str) -> str:
         """Return the expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.

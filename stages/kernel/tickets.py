@@ -145,10 +145,10 @@ def cells(
 class Items:
     """A list of items (n, WIDTH), how many tickets they hold, and the boundaries (runs + 1,) of the
     runs that threads take; None if each item is one. `edges`: the number of edges that are visited;
-    items are ranges `of_edges` themselves, or of rows. `beside` (n, 4) int64: of the edges beside
+    items are ranges `of_edges` themselves, or of rows. `beside` (n, 8) int64: of the edges beside
     those of each item the first, the last + 1, the row from which their ends count, and how many
-    are visited with it; none if they are its own. Many lists are run in every pass, so what is known
-    of one is kept.
+    are visited with it, none if they are its own; and the first row and the last + 1 of its own
+    range, and of the one beside. Many lists are run in every pass, so what is known of one is kept.
     """
 
     def __init__(

@@ -48,6 +48,12 @@ def look_at_users(pair, others):
         pair.sum += others[i].w
 
 
+def look_at_vertices(pair, vertices):
+    pair.n = len(vertices)
+    for each in vertices:
+        pair.ends += each.item.id
+
+
 def mix(user, item, others, rng):
     """Change both ends and another item by each other, so that the order counts."""
     if len(others) > 0:
@@ -102,6 +108,18 @@ def test_others_lead_to_the_other_range_of_the_end_that_over_names(jit, over, mo
 
 
 @both
+def test_vertices_are_the_other_range(jit, monkeypatch):
+    monkeypatch.setattr(layout, "MIN_TILES", 2)
+    worker = start(Beside(), EDGES, jit=jit)
+    drive(worker, Exchange(look_at_vertices, over="item"))
+    edges, order = worker.graph.edges, worker.graph.vertices["item"].order
+    half = edges.dst < ITEMS // 2
+    assert (edges.fields["n"] == ITEMS // 2).all()
+    sums = order[ITEMS // 2 :].sum(), order[: ITEMS // 2].sum()
+    assert (edges.fields["ends"] == np.where(half, *sums)).all()
+
+
+@both
 def test_a_lone_range_has_its_own_edges(jit, monkeypatch):
     monkeypatch.setattr(layout, "MIN_TILES", 1)
     worker = start(Beside(), EDGES, jit=jit)
@@ -125,7 +143,8 @@ def test_another_pass_has_other_pairs(monkeypatch):
     for epoch in range(8):
         worker.epoch = epoch
         items = step.items()
-        found.add(tuple(items.beside[np.argsort(items.array[:, 0]), 0].tolist()))
+        assert items.edges == len(EDGES)
+        found.add(tuple(sorted(zip(items.array[:, 0].tolist(), items.beside[:, 0].tolist(), strict=True))))
     assert len(found) > 4
 
 
