@@ -41,11 +41,13 @@ class Exchange(CallingStage):
             enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);
                                        leave(item, tau, p, rng)
 
-    A UDF per edge, without `enter` and `leave`, may have a parameter `others`: some other edges of
-    the block, `others[i].item`, whose ends on the side of `over` it may read and change as its own.
-    They are those of a tile (`tux.graph.layout`): with the range of rows of the other side that the
-    edge is in, and a range on the side of `over` with which its own is paired in this pass, or its
-    own if there is one alone. There may be none. Which they are does not depend on the threads.
+    A UDF per edge, without `enter` and `leave`, may have the parameters `others` and `vertices`:
+    some other edges and vertices of the block, `others[i].item` and `vertices[i].item`, of the end
+    that `over` names, whose rows it may read and change as its own. In each pass the ranges of this
+    end are paired (`tux.graph.layout`), and the edges of the two tiles that have them with one
+    range of the other end are visited in turn. `others` are the edges of the other tile, which may
+    be none, and `vertices` the other range. A lone range is its own other one. Which they are does
+    not depend on the threads.
 
     Vertices without their edges are visited by a ForEach.
 

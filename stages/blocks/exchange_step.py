@@ -109,23 +109,23 @@ class ExchangeStep(Step):
         one range of the other end. Return one tile of each pair, the runs of these, and
         `Items.beside`: the other one.
         """
-        layout, by_row = self.walk.layout, self._others == self.walk.role
-        at = np.divmod(tiles, max(layout.across, 1))
-        own = at[0] if by_row else at[1]
+        at = np.divmod(tiles, max(self.walk.layout.across, 1))
+        own = at[0] if self._others == self.walk.role else at[1]
         paired = pair_ranges(own)
         stays = own <= paired
         runs = np.unique(np.append(0, np.cumsum(stays))[runs])
-        steps = (paired - own)[stays] * (layout.across if by_row else 1)
-        tiles = tiles[stays]
-        lo, hi = layout.bounds[tiles + steps], layout.bounds[tiles + steps + 1]
-        first = np.zeros(len(tiles), np.int64)
-        if layout.first is not None:
-            side = self.walk.edges.declared.roles.index(self._others)
-            first = layout.first[side][tiles + steps]
+        return tiles[stays], runs, self._beside(tiles[stays], own[stays], paired[stays])
+
+    def _beside(self, tiles: np.ndarray, own: np.ndarray, paired: np.ndarray) -> np.ndarray:
+        """Return `Items.beside` of tiles, of their `own` ranges and of those `paired` with them."""
+        layout, by_row = self.walk.layout, self._others == self.walk.role
+        there = tiles + (paired - own) * (layout.across if by_row else 1)
+        lo, hi = layout.bounds[there], layout.bounds[there + 1]
+        side = self.walk.edges.declared.roles.index(self._others)
+        first = layout.first[side][there] if layout.first else np.zeros(len(there), np.int64)
         cuts = self.walk.tile_cuts[0 if by_row else 1]
-        rows = [cuts[at[stays] + 1 * last] for at in (own, paired) for last in (False, True)]
-        visited = (hi - lo) * (steps != 0)
-        return tiles, runs, np.stack([lo, hi, first, visited, *rows], axis=1).astype(np.int64)
+        rows = [cuts[own], cuts[own + 1], cuts[paired], cuts[paired + 1]]
+        return np.stack([lo, hi, first, (hi - lo) * (own != paired), *rows], axis=1)
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.programs.programs import both_later, complete, column
+from support.programs.programs import both_later, column, complete
 
 import tux
 from tux.apps.bpr import losses, pairs
@@ -18,7 +18,7 @@ from tux.graph import layout
 USERS, ITEMS = 150, 120
 
 
-class Draws:
+class GivenDraws:
     """A random stream that draws the numbers that it is given."""
 
     def __init__(self, *numbers):
@@ -96,7 +96,7 @@ def test_bpr_goes_along_the_gradient_of_the_paper():
 
     slope, before = slope_of(objective, user, item, other), numbers_of(user, item, other)
     wrong = margin(user, item, other) <= 0
-    losses.bpr(user, item, others, tau, p, Draws(1))
+    losses.bpr(user, item, others, tau, p, GivenDraws(1))
     moved = (numbers_of(user, item, other) - before) / p.learning_rate
     np.testing.assert_allclose(moved, slope, rtol=1e-3, atol=1e-6)
     assert (tau.n, tau.wrong) == (1, wrong)
@@ -107,8 +107,8 @@ def test_an_item_that_the_user_has_changes_nothing(loss, draws):
     user, item, others = make_triple()
     others[0].item.b = 99.0  # ranked far too high
     before = numbers_of(user, item, others[0].item)
-    loss(user, item, others, context(), parameters(), Draws(*[0] * draws))
-    losses.bpr(user, item, [], context(), parameters(), Draws())  # nor is a tile without edges
+    loss(user, item, others, context(), parameters(), GivenDraws(*[0] * draws))
+    losses.bpr(user, item, [], context(), parameters(), GivenDraws())  # nor is a tile without edges
     assert np.array_equal(numbers_of(user, item, others[0].item), before)
 
 
@@ -121,7 +121,7 @@ def test_warp_takes_the_first_item_that_is_ranked_too_high():
     p, tau, z = parameters(learning_rate=0.1), context(), np.log(40 // 3)
     u, q, o = user.f.copy(), item.f.copy(), other.f.copy()
     biases = item.b, other.b
-    losses.warp(user, item, others, tau, p, Draws(2, 0, 1))  # low, had, and the one too high
+    losses.warp(user, item, others, tau, p, GivenDraws(2, 0, 1))  # low, had, and the one too high
     np.testing.assert_allclose(user.f, u + 0.1 * (z * (q - o) - p.reg * u), rtol=1e-6)
     np.testing.assert_allclose(item.f, q + 0.1 * (z * u - p.reg * q), rtol=1e-6)
     np.testing.assert_allclose(other.f, o - 0.1 * (z * u + p.reg * o), rtol=1e-6)
@@ -133,14 +133,14 @@ def test_warp_takes_the_first_item_that_is_ranked_too_high():
     assert (tau.n, tau.wrong) == (1, 1)
     root = np.sqrt(item.G[-1])
     before = item.b
-    losses.warp(user, item, others, tau, p, Draws(1))
+    losses.warp(user, item, others, tau, p, GivenDraws(1))
     assert item.b - before == pytest.approx(0.1 / root * (np.log(40) - p.reg * before), rel=1e-5)
 
 
 def test_warp_draws_no_more_than_it_may():
     user, item, others = make_triple()
     others[1].item.b = -99.0
-    before, tau, draws = numbers_of(user, item), context(), Draws(1, 1, 1, 1, 1)
+    before, tau, draws = numbers_of(user, item), context(), GivenDraws(1, 1, 1, 1, 1)
     losses.warp(user, item, others, tau, parameters(), draws)
     assert np.array_equal(numbers_of(user, item), before)
     assert (tau.n, tau.wrong, len(draws.numbers)) == (1, 0, 1)
@@ -281,7 +281,9 @@ def test_new_items_of_users_are_ranked_before_the_rest(loss, k, slack):
 
 def test_users_of_several_workers_must_be_whole():
     with pytest.raises(tux.UsageError, match="whole"):
-        tux.run(BPR(), np.nonzero(TRAIN), workers=2, partitioner="random", jit=False, progress=False)
+        tux.run(
+            BPR(), np.nonzero(TRAIN), workers=2, partitioner="random", jit=False, progress=False
+        )
 
 
 @pytest.mark.long

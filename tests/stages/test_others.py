@@ -77,7 +77,7 @@ def sum_all(user, edges, others):
     user.x += len(others)
 
 
-class Beside(Program):
+class LookingBeside(Program):
     """Edges that look at others."""
 
     user = Vertex(x=shared("f8", init=1))
@@ -93,7 +93,10 @@ class Beside(Program):
 @both
 def test_others_lead_to_the_other_range_of_the_end_that_over_names(jit, over, monkeypatch):
     monkeypatch.setattr(layout, "MIN_TILES", 2)
-    worker, look = start(Beside(), EDGES, jit=jit), {"user": look_at_users, "item": look_at_items}
+    worker, look = (
+        start(LookingBeside(), EDGES, jit=jit),
+        {"user": look_at_users, "item": look_at_items},
+    )
     drive(worker, Exchange(look[over], over=over))
     edges = worker.graph.edges
     rows = {"user": edges.src, "item": edges.dst}
@@ -110,7 +113,7 @@ def test_others_lead_to_the_other_range_of_the_end_that_over_names(jit, over, mo
 @both
 def test_vertices_are_the_other_range(jit, monkeypatch):
     monkeypatch.setattr(layout, "MIN_TILES", 2)
-    worker = start(Beside(), EDGES, jit=jit)
+    worker = start(LookingBeside(), EDGES, jit=jit)
     drive(worker, Exchange(look_at_vertices, over="item"))
     edges, order = worker.graph.edges, worker.graph.vertices["item"].order
     half = edges.dst < ITEMS // 2
@@ -122,7 +125,7 @@ def test_vertices_are_the_other_range(jit, monkeypatch):
 @both
 def test_a_lone_range_has_its_own_edges(jit, monkeypatch):
     monkeypatch.setattr(layout, "MIN_TILES", 1)
-    worker = start(Beside(), EDGES, jit=jit)
+    worker = start(LookingBeside(), EDGES, jit=jit)
     drive(worker, Exchange(look_at_items, over="item"))
     assert set(worker.graph.edges.fields["n"].tolist()) == {90}
     assert set(worker.graph.edges.fields["ends"].tolist()) == {PAIRS[1].sum()}
@@ -137,14 +140,16 @@ def test_ranges_are_paired_in_the_order_of_the_list():
 
 def test_another_pass_has_other_pairs(monkeypatch):
     monkeypatch.setattr(layout, "MIN_TILES", 6)
-    worker = start(Beside(), EDGES)
+    worker = start(LookingBeside(), EDGES)
     (step,) = worker.prepare([Exchange(mix, over="item")])
     found = set()
     for epoch in range(8):
         worker.epoch = epoch
         items = step.items()
         assert items.edges == len(EDGES)
-        found.add(tuple(sorted(zip(items.array[:, 0].tolist(), items.beside[:, 0].tolist(), strict=True))))
+        found.add(
+            tuple(sorted(zip(items.array[:, 0].tolist(), items.beside[:, 0].tolist(), strict=True)))
+        )
     assert len(found) > 4
 
 
@@ -155,7 +160,7 @@ def test_the_same_for_any_number_of_threads(k, slack, all_threads, monkeypatch):
     found = []
     for threads in (1, 2, 3):
         how = {"k": k, "slack": slack, "by": "bicut", "jit": True, "threads": threads}
-        team = train_team(Beside(), EDGES, 4, **how)
+        team = train_team(LookingBeside(), EDGES, 4, **how)
         found.append([team.gather(kind, "x").tobytes() for kind in ("user", "item")])
     assert found[0] == found[1] == found[2] and max(all_threads) == 3
 
@@ -170,12 +175,12 @@ def test_the_same_for_any_number_of_threads(k, slack, all_threads, monkeypatch):
 )
 def test_threads_take_turns_at_what_is_changed_by_way_of_others(udf, tickets):
     """Rows are those of items here, columns those of users."""
-    assert str(Exchange(udf, over="item").plan(Beside(), "item")) == tickets
+    assert str(Exchange(udf, over="item").plan(LookingBeside(), "item")) == tickets
 
 
 def test_others_are_for_functions_on_edges():
     with pytest.raises(ProgramError, match=message("udf-of-has-a-parameter", "sum_all", "others")):
-        start(Beside(), EDGES).prepare([Exchange(sum_all, over="user", additive=True)])
+        start(LookingBeside(), EDGES).prepare([Exchange(sum_all, over="user", additive=True)])
 
 
 def test_no_type_is_called_others():

@@ -45,7 +45,7 @@ class PairModel(BaseEstimator):
         """Return pairs, with their numbers if there are any, as `tux.run` takes them."""
         raise NotImplementedError
 
-    def _added(self, item: np.ndarray) -> np.ndarray | float:
+    def _constant_of(self, item: np.ndarray) -> np.ndarray | float:
         """Return what is added to inner products with the items at these positions."""
         return 0.0
 
@@ -99,7 +99,7 @@ class PairModel(BaseEstimator):
         for at in range(0, len(there), PIECE):
             piece = there[at : at + PIECE]
             left, right = self.user_factors_[user[piece]], self.item_factors_[item[piece]]
-            out[piece] = np.einsum("ij,ij->i", left, right) + self._added(item[piece])
+            out[piece] = np.einsum("ij,ij->i", left, right) + self._constant_of(item[piece])
         return out
 
     def recommend(self, users: Any, n: int = 10, *, exclude: Any = None, only: Any = None) -> Table:
@@ -150,7 +150,7 @@ class FactorModel(RegressorMixin, PairModel):
             return entries_of(as_table(X))
         return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
 
-    def _added(self, item: np.ndarray) -> float:
+    def _constant_of(self, item: np.ndarray) -> float:
         return self._offset()
 
     def _unknown(self, item: np.ndarray) -> np.ndarray:

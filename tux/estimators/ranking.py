@@ -58,7 +58,7 @@ class BayesianPersonalizedRanking(PairModel):
         super()._keep(fitted)
         self.item_biases_ = fitted.vertices["item"]["b"]
 
-    def _added(self, item: np.ndarray) -> np.ndarray:
+    def _constant_of(self, item: np.ndarray) -> np.ndarray:
         return self.item_biases_[item]
 
     def _unknown(self, item: np.ndarray) -> np.ndarray:
