@@ -34,6 +34,7 @@ CASES = {
     "mf": "mf ratings/ml-1m/ml-1m.train.dat.gz --rank 64 --epochs 40",
     "als": "als ratings/ml-1m/ml-1m.train.dat.gz --rank 64 --epochs 15",
     "als-implicit": "als ratings/ml-1m/ml-1m.train.dat.gz --rank 64 --implicit --epochs 15",
+    "bpr": "bpr ratings/ml-1m/ml-1m.train.dat.gz --rank 64 --epochs 40",
     "lda": "lda corpora/kos/docword.kos.txt.gz --topics 100 --epochs 60",
     "deepwalk": "deepwalk labelled/PPI.ungraph.gz --epochs 3",
     "blockpg": "blockpg libsvm/generated-20k-50k.gz --epochs 60",

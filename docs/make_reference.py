@@ -25,13 +25,14 @@ SECTIONS = {
         "Verified",
     ),
     "Programs that come with tux": (
-        *("MF", "ALS", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
+        *("MF", "ALS", "BPR", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),
         *("SparseKMeans", "PointKMeans"),
     ),
     "Estimators, which need scikit-learn": (
-        *("MatrixFactorization", "AlternatingLeastSquares", "LatentDirichletAllocation"),
-        *("LogisticRegression", "SparseLogisticRegression", "DeepWalkEmbedding", "KMeans"),
+        *("MatrixFactorization", "AlternatingLeastSquares", "BayesianPersonalizedRanking"),
+        *("LatentDirichletAllocation", "LogisticRegression", "SparseLogisticRegression"),
+        *("DeepWalkEmbedding", "KMeans"),
         *("BoostedTreesClassifier", "BoostedTreesRegressor"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),

@@ -41,6 +41,14 @@ class Exchange(CallingStage):
             enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);
                                        leave(item, tau, p, rng)
 
+    A UDF per edge, without `enter` and `leave`, may have the parameters `others` and `vertices`:
+    some other edges and vertices of the block, `others[i].item` and `vertices[i].item`, of the end
+    that `over` names, whose rows it may read and change as its own. In each pass the ranges of this
+    end are paired (`tux.graph.layout`), and the edges of the two tiles that have them with one
+    range of the other end are visited in turn. `others` are the edges of the other tile, which may
+    be none, and `vertices` the other range. A lone range is its own other one. Which they are does
+    not depend on the threads.
+
     Vertices without their edges are visited by a ForEach.
 
     `edge="tag"`: the edges of that type; left out, those of the first type of the program. Where
@@ -173,6 +181,11 @@ class Exchange(CallingStage):
         by_vertex = self.per_vertex or self.enter or self.leave or self.active
         return self.f is not None and not by_vertex
 
+    def _others_end(self, program: BaseProgram) -> str:
+        """Return the end that `others` and `vertices` lead to, "" if the UDF asks for neither."""
+        asked = parameters(self.f, self.label) if self.f and self.by_tile else []
+        return self.role(program) if {*asked} & {"others", "vertices"} else ""
+
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
         edges = partition.graph.held_out if self.held_out else partition.graph.edges
@@ -223,7 +236,8 @@ class Exchange(CallingStage):
         if walk.tiled:
             assert self.f is not None
             loops = EdgeLoops(partition, self.label, walk.edges, walk.layout, walk.role, plan)
-            return ExchangeStep(partition, walk, plan, loops.per_edge(self.f))
+            others = self._others_end(partition.program)
+            return ExchangeStep(partition, walk, plan, loops.per_edge(self.f, others), others)
         loops, lines = self.loops(partition, walk, plan)
         if self.active:
             flags = self._flags(partition, role)
@@ -344,7 +358,12 @@ class Exchange(CallingStage):
             if udf is not None
         ]
         if not self.per_vertex:
-            return [Call(self.f, program, "Exchange", on_edge(program), types), *calls]
+            shapes, rows = on_edge(program), types
+            if end := self._others_end(program):
+                for name, fields in (("others", edge.fields), ("vertices", {})):
+                    shapes = shapes | {name: slice_of(program, end, types[end], fields)}
+                    rows = rows | {f"{name}.{end}": types[end]}
+            return [Call(self.f, program, "Exchange", shapes, rows), *calls]
         other = next(end for end in edge.roles if end != role)
         shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}
         rows = {role: types[role], f"edges.{other}": types[other]}

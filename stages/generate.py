@@ -284,7 +284,7 @@ class Generate(CallingStage):
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]
             return lambda: scope.edges_without_fields(
-                table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]"
+                table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i], 0"
             )
 
         names = {name: edges(name) for name in self.lists}

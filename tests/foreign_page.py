@@ -34,8 +34,8 @@ IDS = """
 The column "ids" says which ids come back for rows and columns: those that were given, or numbers
 from 0 or 1. In a graph, rows and columns are the same vertices.
 
-- MF, and ALS, which reads the same: rows are users, columns are items. Of docword, lda-c and
-  libsvm, the numbers are ratings.
+- MF, and ALS and BPR, which read the same: rows are users, columns are items. Of docword, lda-c and
+  libsvm, the numbers are ratings. BPR reads the pairs, and no ratings.
 - LDA and WarpLDA: rows are documents, columns are words. Words come back if they were given: in a
   table, in texts, by `--vocab FILE`, or beside a matrix of scipy as `(matrix, words)`.
 - BlockPG, and Linear and GBDT, which read the same: rows are samples, columns are features. Samples

@@ -51,6 +51,7 @@ SLOW = (
 LONG = (
     "docs/als.md",
     "docs/blockpg.md",
+    "docs/bpr.md",
     "docs/estimators.md",
     "docs/gallery.md",
     "docs/gbdt.md",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tux.api.verifying import verify as verify
     from tux.apps.als import ALS as ALS
     from tux.apps.blockpg import BlockPG as BlockPG
+    from tux.apps.bpr import BPR as BPR
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
     from tux.apps.gbdt import GBDT as GBDT
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from tux.base.random import normal as normal
     from tux.base.random import uniform as uniform
     from tux.estimators import AlternatingLeastSquares as AlternatingLeastSquares
+    from tux.estimators import BayesianPersonalizedRanking as BayesianPersonalizedRanking
     from tux.estimators import BoostedTreesClassifier as BoostedTreesClassifier
     from tux.estimators import BoostedTreesRegressor as BoostedTreesRegressor
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
@@ -137,6 +139,7 @@ _NAMES = {
     "tux.api.verifying": ("verify",),
     "tux.apps.als": ("ALS",),
     "tux.apps.blockpg": ("BlockPG",),
+    "tux.apps.bpr": ("BPR",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.gbdt": ("GBDT",),
     "tux.apps.kmeans": ("PointKMeans", "SparseKMeans"),
@@ -229,6 +232,7 @@ _MODULE_NAMES = ("metrics", "partition")
 _ESTIMATORS = {
     "tux.estimators": (
         "AlternatingLeastSquares",
+        "BayesianPersonalizedRanking",
         "BoostedTreesClassifier",
         "BoostedTreesRegressor",
         "DeepWalkEmbedding",

@@ -24,6 +24,9 @@ CHANGES = CERTAIN_CHANGES | {"unknown"}
 VISITING = "Exchange", "ForEach"
 """Where UDFs run on replicas, not on masters."""
 
+SLICES = "edges", "others", "vertices"
+"""The parameters of UDFs of an Exchange that are slices, of edges or of vertices."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -100,6 +103,11 @@ class Call:
             if field.kind in ("value", "shared")
             and self.effects.of(row, name).keys() & {"read", "unknown"}
         }
+
+
+def udf_name(row: str) -> str:
+    """Return the name by which a UDF of an Exchange calls a row: "user" for "edges.user"."""
+    return next((row.removeprefix(f"{of}.") for of in SLICES if row.startswith(f"{of}.")), row)
 
 
 def meanings_of(program: BaseProgram) -> tuple[tuple[str, Any], ...]:

@@ -23,7 +23,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.fields import Field
 from tux.rows.table import Claim
 from tux.rows.turns import MOST_LANES
-from tux.stages.analysis.calls import CHANGES, VISITING, Call
+from tux.stages.analysis.calls import CHANGES, SLICES, VISITING, Call, udf_name
 
 LANES, SHARED_LANES = MOST_LANES, 8
 """Copies of the context that items add to in turn, and where shared fields are copied too: numbers
@@ -101,11 +101,11 @@ class Change(NamedTuple):
 
 def _kernel_row_name(call: Call, row: str) -> str:
     """Return the name by which a kernel calls a row of the analysis."""
-    if row == "edges":
+    if row in SLICES:
         return call.program.edge_name
     if call.place not in VISITING and row == "v":
         return next(each for each in call.rows if each != "v")
-    return row.removeprefix("edges.")
+    return udf_name(row)
 
 
 def _table_fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:

@@ -13,7 +13,7 @@ from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.combining import MEANS, Merge
 from tux.program.fields import Field
-from tux.stages.analysis.calls import CERTAIN_CHANGES, VISITING, Call
+from tux.stages.analysis.calls import CERTAIN_CHANGES, VISITING, Call, udf_name
 from tux.stages.kernel.bind import place
 
 _OWN = {"min": "min", "max": "max"}
@@ -97,7 +97,7 @@ def _refuse_reading_deltas(call: Call) -> None:
 
 def _rewording_advice(row: str, name: str, combine: str) -> str:
     """Return advice on how to write a change so that it counts as no reading."""
-    field = f"{row.removeprefix('edges.')}.{name}"
+    field = f"{udf_name(row)}.{name}"
     return f"to take the {combine}, write {field} = {combine}({field}, x); else "
 
 
@@ -136,7 +136,7 @@ def _refuse_setting(call: Call, row: str, name: str, what: str, field: Field) ->
     where = call.effects.of(row, name).get("write", "")
     if not where or field.combine != "sum":
         return
-    entry = f"{row.removeprefix('edges.')}.{name}{'[k]' if field.shape else ''}"
+    entry = f"{udf_name(row)}.{name}{'[k]' if field.shape else ''}"
     raise ProgramError(
         f"`{call.udf.__name__}` sets {what}: the last call on each worker decides, and the master "
         "adds up what the workers have",

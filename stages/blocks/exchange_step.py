@@ -18,16 +18,22 @@ from tux.stages.kernel.tickets import (
     Items,
     cells,
     even_items,
+    pair_ranges,
     ranges,
     with_tickets,
 )
 
 
 class ExchangeStep(Step):
-    """An Exchange of one worker."""
+    """An Exchange of one worker. `others`: the end that `others` lead to, if its UDF asks for them:
+    an item is a pair of tiles then, as either may be changed with the other.
+    """
 
-    def __init__(self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
+    def __init__(
+        self, partition: Partition, walk: Walk, plan: ThreadPlan, kernel: Loop, others: str = ""
+    ) -> None:
         self._partition, self.walk, self._plan, self._kernel = partition, walk, plan, kernel
+        self._others = others
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
     def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -86,18 +92,46 @@ class ExchangeStep(Step):
     def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
         """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
         bounds, plan, first = self.walk.layout.bounds, self._plan, self.walk.layout.first
+        beside = None
+        if self._others:
+            tiles, runs, beside = self._pair_tiles(tiles, runs)
         row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
         items = ranges(bounds[tiles], bounds[tiles + 1])
         if first is not None:
             items[:, PART], items[:, PART_END] = (rows[tiles] for rows in first)
         held = row if plan.rows else None, column if plan.columns else None
-        return Items(*with_tickets(items, *held), runs, of_edges=True)
+        return Items(*with_tickets(items, *held), runs, of_edges=True, beside=beside)
+
+    def _pair_tiles(
+        self, tiles: np.ndarray, runs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pair the ranges of the end that `others` lead to, and so the tiles that have them with
+        one range of the other end. Return one tile of each pair, the runs of these, and
+        `Items.beside`: the other one.
+        """
+        at = np.divmod(tiles, max(self.walk.layout.across, 1))
+        own = at[0] if self._others == self.walk.role else at[1]
+        paired = pair_ranges(own)
+        stays = own <= paired
+        runs = np.unique(np.append(0, np.cumsum(stays))[runs])
+        return tiles[stays], runs, self._beside(tiles[stays], own[stays], paired[stays])
+
+    def _beside(self, tiles: np.ndarray, own: np.ndarray, paired: np.ndarray) -> np.ndarray:
+        """Return `Items.beside` of tiles, of their `own` ranges and of those `paired` with them."""
+        layout, by_row = self.walk.layout, self._others == self.walk.role
+        there = tiles + (paired - own) * (layout.across if by_row else 1)
+        lo, hi = layout.bounds[there], layout.bounds[there + 1]
+        side = self.walk.edges.declared.roles.index(self._others)
+        first = layout.first[side][there] if layout.first else np.zeros(len(there), np.int64)
+        cuts = self.walk.tile_cuts[0 if by_row else 1]
+        rows = [cuts[own], cuts[own + 1], cuts[paired], cuts[paired + 1]]
+        return np.stack([lo, hi, first, (hi - lo) * (own != paired), *rows], axis=1)
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""
         items = self.items(block)
         with self._partition.timing("compute"):
-            self._kernel(items)
+            self._kernel(items, *([] if items.beside is None else [items.beside]))
         if self.walk.edges is self._partition.graph.edges:
             self._partition.edges_visited += items.edges
 

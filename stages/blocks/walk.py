@@ -9,9 +9,11 @@ import numpy as np
 from tux.clock.block import Block
 from tux.engine.partition import Partition
 from tux.graph.ends import OFFSETS
-from tux.graph.layout import Layout
+from tux.graph.layout import Layout, cut_tiles
 from tux.graph.local_edges import LocalEdges
 from tux.program.stage import Batch
+
+NO_CUTS = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Walk:
     """Edges laid out for one worker; `role` is the enumerated end.
 
     `n_train`: rows of the enumerated end that training has; `rows`: those that are visited.
-    `row_bytes`: bytes of all rows of the enumerated end, and of the other, for tiles.
+    `row_bytes`: bytes of all rows of the enumerated end, and of the other, and `tile_cuts`: the
+    boundaries of their ranges, for tiles.
     """
 
     role: str
@@ -29,6 +32,7 @@ class Walk:
     n_train: int
     rows: int
     row_bytes: tuple[int, int] = (0, 0)
+    tile_cuts: tuple[np.ndarray, np.ndarray] = (NO_CUTS, NO_CUTS)
 
     @staticmethod
     def by_tile(partition: Partition, edges: LocalEdges, role: str, batch: Batch | None) -> Walk:
@@ -44,7 +48,8 @@ class Walk:
             partition.tables[vertices.name].row_bytes(),
             partition.tables[other.name].row_bytes(),
         )
-        layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
+        how = cuts, n_other, row_bytes, batch.columns if batch else None
+        layout = edges.walk_tiled(role, *how)
         return Walk(
             role,
             edges,
@@ -53,6 +58,7 @@ class Walk:
             vertices.n_train,
             n,
             (n * row_bytes[0], n_other * row_bytes[1]),
+            cut_tiles(*how),
         )
 
     @staticmethod

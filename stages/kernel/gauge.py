@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 Row = tuple[RowSpec, tuple[Any, ...]]
 """The fields of a row in a kernel, and their arrays."""
 
-OF_VERTICES = ("bounds", "rows", "visited", "frontier", "starts", "_counts")
-"""The ends of names of arrays that a loop reads once a vertex; others it reads once an edge."""
+OF_VERTICES = ("bounds", "rows", "visited", "frontier", "starts", "_counts", "beside")
+"""The ends of names of arrays that a loop reads once a vertex, or once a tile; others it reads once
+an edge.
+"""
 
 
 class Touched(NamedTuple):

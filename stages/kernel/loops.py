@@ -95,15 +95,58 @@ class EdgeLoops:
         ids = f"{self.scope.ids(self.types[self.role])}[v]"
         return f"{ids}, {ids}"
 
-    def per_edge(self, f: Udf) -> Loop:
+    def per_edge(self, f: Udf, others: str = "") -> Loop:
         """Compile the loop ``for each edge e of lo..hi: f(...)``. It is called with items of
-        edges.
+        edges. `others`: the end that `others` lead to, if `f` asks for them. The loop is called with
+        `Items.beside`, too, then, and goes along the edges of an item and those beside it in turn.
         """
-        call = self.scope.call(f, self._edge(), self._edge_ids)
-        self.scope.along |= {*self._edge()}
+        rows = self._edge()
+        call = self.scope.call(f, rows | self._others(others), self._edge_ids)
+        self.scope.along |= {*rows}
         first = f"first_src, first_dst = items[item, {PART}], items[item, {PART_END}]"
-        tile = [first] if self.layout.first else []
-        return self._kernel({}, [*tile, "for e in range(lo, hi):", *indent_lines(call)])
+        head = [first] if self.layout.first else []
+        if not others:
+            return self._kernel({}, [*head, "for e in range(lo, hi):", *indent_lines(call)])
+        head += self._two_tiles(others)
+        return self._kernel({"beside": np.empty((0, 8), np.int64)}, [*head, *indent_lines(call)])
+
+    def _others(self, end: str) -> Names:
+        """Return the names of the edges beside one of an item, which lead to `end`, and of the
+        vertices of this end that they may lead to; "": none.
+        """
+        if not end:
+            return {}
+        ends = ("src", "dst")[self.edges.declared.roles.index(end)]
+        span = f"{self.prefix}{ends}, {self.prefix}index, lo_other, hi_other, first_other"
+        table = self.partition.tables[self.types[end]]
+        numbers = np.arange(len(self.partition.graph.of_role(end)), dtype=np.int32)
+        self.varying[f"{self.prefix}numbers"] = freeze(numbers)
+        rows = f"{self.prefix}numbers, (), lo_rows, hi_rows, 0"
+        return {
+            "others": lambda: self.scope.edges(self._edge_table(), end, table, span),
+            "vertices": lambda: self.scope.vertex_slice(end, table, rows),
+        }
+
+    def _two_tiles(self, end: str) -> list[str]:
+        """Return the lines around what is done along the edges e of an item and of the tile beside
+        it, from either one in turn, as many as it has: so neither range of `end` is ahead.
+        """
+        first = ("first_src", "first_dst")[self.edges.declared.roles.index(end)]
+        return [
+            f"lo_there, hi_there, first_there, m = {_row_of('beside', 0, 4)}",
+            f"rows_here, end_here, rows_there, end_there = {_row_of('beside', 4, 8)}",
+            f"first_here = {first if self.layout.first else 0}",
+            "here, there, turn, n = lo, lo_there, 0, hi - lo",
+            "for _ in range(n + m):",
+            "    if here < hi and turn >= 0 or there == lo_there + m:",
+            f"        e, {first}, first_other = here, first_here, first_there",
+            "        here, turn, lo_other, hi_other = here + 1, turn - m, lo_there, hi_there",
+            "        lo_rows, hi_rows = rows_there, end_there",
+            "    else:",
+            f"        e, {first}, first_other = there, first_there, first_here",
+            "        there, turn, lo_other, hi_other = there + 1, turn + n, lo, hi",
+            "        lo_rows, hi_rows = rows_here, end_here",
+        ]
 
     def over_rows(self, lines: list[str]) -> Loop:
         """Compile the lines of `by_vertex` or `per_vertex`. The kernel is called with items of
@@ -150,7 +193,7 @@ class EdgeLoops:
         first, last = f"{bounds}[v]", f"{bounds}[v + 1]"
         if self.plan.form == "cells":
             first, last = "first", "last"
-        span = f"{ends}, {self.prefix}index, {first}, {last}"
+        span = f"{ends}, {self.prefix}index, {first}, {last}, 0"
         edges = {
             "edges": lambda: self.scope.edges(
                 self._edge_table(), other, self.partition.tables[self.types[other]], span
@@ -217,6 +260,11 @@ class EdgeLoops:
         columns = [each for each in _arrays_in(given) if file_of(each)]
         threads = self.partition.threads.count
         return EdgeReader(columns, self.layout, threads) if columns else None
+
+
+def _row_of(array: str, first: int, last: int) -> str:
+    """Return the expression of the numbers first..last of an item in an array (items, width)."""
+    return ", ".join(f"{array}[item, {place}]" for place in range(first, last))
 
 
 def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray]:

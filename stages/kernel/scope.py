@@ -105,14 +105,21 @@ class Scope:
         return name
 
     def edges(self, edges: RowTable, role: str, other: RowTable, span: str) -> str:
-        """Return the expression of a slice of edges, `span` being "ends, index, lo, hi" of the
-        layout; the other end is called `role`.
+        """Return the expression of a slice of edges, `span` being "ends, index, lo, hi, first" of
+        the layout, of which `ends` count from the row `first`; the other end is called `role`.
         """
         of_edge, of_other = self._visible_fields(edges, "")[0], self._visible_fields(other, role)[0]
         self.injected[f"{self.prefix}edges_of"] = InjectedGlobal("edges", (of_edge, role, of_other))
         self.along |= {edges.name, role}
         arrays = f"{self.table(edges)}, {self.table(other, role)}"
         return f"{self.prefix}edges_of({arrays}, {span})"
+
+    def vertex_slice(self, role: str, table: RowTable, span: str) -> str:
+        """Return the expression of a slice of rows called `role`; `span`: as in `edges`."""
+        none, rows = RowSpec("vertices", (), "none"), self._visible_fields(table, role)[0]
+        self.injected[f"{self.prefix}vertices_of"] = InjectedGlobal("edges", (none, role, rows))
+        self.along.add(role)
+        return f"{self.prefix}vertices_of((), {self.table(table, role)}, {span})"
 
     def edges_without_fields(self, other: RowTable, rows: str, span: str) -> str:
         """Return the expression of a slice of edges without fields; the argument `rows` holds the

@@ -76,6 +76,20 @@ def with_tickets(
     return items, used
 
 
+def pair_ranges(numbers: np.ndarray) -> np.ndarray:
+    """Return (n,) int64: the number that is paired with each of `numbers` (n,).
+
+    In the order in which they appear, the first half is paired with the second. So neighbours in a
+    list of which the order is random are of different pairs, and another list has other pairs. If
+    their count is odd, the last is paired with itself.
+    """
+    found, at = np.unique(numbers, return_index=True)
+    order = found[np.argsort(at)]
+    half = len(order) // 2
+    paired = np.concatenate([order[half : 2 * half], order[:half], order[2 * half :]])
+    return paired[np.argsort(order)][np.searchsorted(found, numbers)]
+
+
 def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Cut rows lo..hi into items of about equal weight, each of WEIGHT or more, MAX_ITEMS at most;
     less than EDGES_PER_ITEM is one. They come from FAR parts of the rows in turn. `weights`
@@ -131,8 +145,10 @@ def cells(
 class Items:
     """A list of items (n, WIDTH), how many tickets they hold, and the boundaries (runs + 1,) of the
     runs that threads take; None if each item is one. `edges`: the number of edges that are visited;
-    items are ranges `of_edges` themselves, or of rows. Many lists are run in every pass, so what is
-    known of one is kept.
+    items are ranges `of_edges` themselves, or of rows. `beside` (n, 8) int64: of the edges beside
+    those of each item the first, the last + 1, the row from which their ends count, and how many
+    are visited with it, none if they are its own; and the first row and the last + 1 of its own
+    range, and of the one beside. Many lists are run in every pass, so what is known of one is kept.
     """
 
     def __init__(
@@ -143,10 +159,12 @@ class Items:
         *,
         edges: int = 0,
         of_edges: bool = False,
+        beside: np.ndarray | None = None,
     ) -> None:
-        self.array, self.tickets, self.of_edges = array, tickets, of_edges
+        self.array, self.tickets, self.of_edges, self.beside = array, tickets, of_edges, beside
         self.runs = np.arange(len(array) + 1) if runs is None else runs
         self.size = int((array[:, HI] - array[:, LO]).sum())
+        self.size += int(beside[:, 3].sum()) if beside is not None else 0
         """Edges, or rows, of all items."""
         self.edges = self.size if of_edges else edges
         self._pieces: dict[tuple[int, int], list[Items]] = {}

@@ -11,6 +11,7 @@ ESTIMATORS = {
     "DeepWalkEmbedding",
     "KMeans",
     "AlternatingLeastSquares",
+    "BayesianPersonalizedRanking",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "LatentDirichletAllocation",

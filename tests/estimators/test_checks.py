@@ -14,6 +14,7 @@ from support.messages import message
 from tux.base.errors import DataError, UsageError
 from tux.estimators import (
     AlternatingLeastSquares,
+    BayesianPersonalizedRanking,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DeepWalkEmbedding,
@@ -97,7 +98,15 @@ def test_a_check_of_scikit_learn_holds_for_the_others(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("kind", [MatrixFactorization, AlternatingLeastSquares, DeepWalkEmbedding])
+OF_PAIRS = [
+    MatrixFactorization,
+    AlternatingLeastSquares,
+    BayesianPersonalizedRanking,
+    DeepWalkEmbedding,
+]
+
+
+@pytest.mark.parametrize("kind", OF_PAIRS)
 @pytest.mark.parametrize("check", OF_PARAMETERS, ids=lambda check: check.__name__)
 def test_a_check_of_parameters_holds(kind, check):
     check(kind.__name__, kind())

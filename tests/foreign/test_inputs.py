@@ -84,5 +84,5 @@ def test_the_model_of_the_other_sampler_is_the_same(form, known_model, tmp_path)
 @pytest.mark.parametrize("form", inputs.FORMS)
 @pytest.mark.parametrize("app", LIKE)
 def test_apps_with_the_same_vertices_read_the_same(app, form, known_model, tmp_path):
-    """ALS reads what MF reads; Linear and GBDT read what BlockPG reads."""
+    """ALS and BPR read what MF reads; Linear and GBDT read what BlockPG reads."""
     check(LIKE[app], inputs.FORMS[form], known_model, tmp_path)

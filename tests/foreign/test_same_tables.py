@@ -231,6 +231,7 @@ TABLES = {
 APPS = {
     "MF": ("ratings", lambda: tux.MF(rank=2)),
     "ALS": ("ratings", lambda: tux.ALS(rank=2)),
+    "BPR": ("ratings", lambda: tux.BPR(rank=2)),
     "LDA": ("documents", lambda: tux.LDA(topics=2, sampler="sparse")),
     "WarpLDA": ("documents", lambda: tux.WarpLDA(topics=2)),
     "BlockPG": ("samples", lambda: tux.BlockPG(l1=0.1)),

@@ -202,7 +202,7 @@ def test_lists_of_the_next_neighbour_are_fetched_ahead(ragged):
     @njit
     def kernel(bags, ends):
         whole = 0.0
-        for edge in edges((), bags, ends, (), 0, len(ends)):
+        for edge in edges((), bags, ends, (), 0, len(ends), 0):
             whole += edge.bag.held[0]
         return whole
 

@@ -9,6 +9,7 @@ from support.machines.watchers import RecordingSilent
 
 from tux.apps.als import ALS
 from tux.apps.blockpg import BlockPG
+from tux.apps.bpr import BPR
 from tux.apps.gbdt import GBDT
 from tux.apps.kmeans import SparseKMeans
 from tux.apps.lda import LDA, WarpLDA
@@ -21,7 +22,7 @@ from tux.options.options import RunOptions
 from tux.runs.session import run
 
 MOST = "1TB"
-APPS = [MF, ALS, BlockPG, GBDT, SparseKMeans, LDA, WarpLDA, Linear]
+APPS = [MF, ALS, BPR, BlockPG, GBDT, SparseKMeans, LDA, WarpLDA, Linear]
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tux.apps.als.als import ALS
 from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.bpr.bpr import BPR
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
@@ -19,6 +20,7 @@ def built_in():
     """Return the plans of the built-in apps' stages."""
     apps = [MF(), LDA(), LDA(optimise=1, asymmetric=True), WarpLDA(optimise=1)]
     apps += [BlockPG(path=2), DeepWalk(), Walks(), ALS(steps=0), ALS(implicit=True)]
+    apps += [BPR(), BPR(loss="warp")]
     out = {}
     for program in apps:
         for method in STAGED:

@@ -10,6 +10,7 @@ from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
 from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
 from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression
 from tux.estimators.logistic import LogisticRegression as LogisticRegression
+from tux.estimators.ranking import BayesianPersonalizedRanking as BayesianPersonalizedRanking
 from tux.estimators.topics import LatentDirichletAllocation as LatentDirichletAllocation
 from tux.estimators.trees import BoostedTreesClassifier as BoostedTreesClassifier
 from tux.estimators.trees import BoostedTreesRegressor as BoostedTreesRegressor

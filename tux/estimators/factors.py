@@ -1,4 +1,6 @@
-"""The base of estimators of ratings: vectors of users and items, and what follows from them."""
+"""The bases of estimators of ratings and of pairs: vectors of users and items, and what follows
+from them.
+"""
 
 from __future__ import annotations
 
@@ -27,102 +29,80 @@ from tux.program.program import Program
 PIECE = 1 << 17  # pairs scored at a time
 
 
-class FactorModel(RegressorMixin, BaseEstimator):
-    """A model whose numbers of pairs are inner products of two vectors, perhaps with biases. A
-    subclass says by which program they are found.
+class PairModel(BaseEstimator):
+    """A model whose numbers of pairs are inner products of two vectors, and what is added to them.
+    A subclass says by which program they are found, and what pairs without a vector get.
     """
 
-    biases = False  # of one that was pickled earlier, too
+    _guess: str
+    """What pairs of an unknown user or item get, for the warning that all do."""
 
     def _program(self) -> Program:
         """Return the program, with the estimator's parameters."""
         raise NotImplementedError
 
-    def _offset(self) -> float:
-        """Return the constant that is added to inner products."""
-        return float(self.mean_) if self.biases else 0.0
+    def _pairs(self, X: Any, y: Any) -> Any:
+        """Return pairs, with their numbers if there are any, as `tux.run` takes them."""
+        raise NotImplementedError
 
-    def _ratings(self, X: Any, y: Any) -> Any:
-        """Return ratings as `tux.run` takes them."""
-        if y is None:
-            return entries_of(as_table(X))
-        return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the vectors to ratings. Raises DataError for a table without the columns that are
-        needed, and for ratings that are not finite.
+    def _constant_of(self, user: np.ndarray, item: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Return the numbers of pairs of positions without their inner products, which is all where
+        not both are `known`.
         """
-        return self._keep(fit(self, self._program(), self._ratings(X, y)))
+        raise NotImplementedError
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go on with new ratings, given as for `fit`: the vectors of users and items that are known
-        move by them, and new ones get vectors. Without a model it is `fit`;
-        else the epochs are those of `tux run --from`, whatever `max_iter` is.
-        """
-        start = getattr(self, "_run", None)
-        return self._keep(fit(self, self._program(), self._ratings(X, y), start=start))
+    def _columns(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return the fields, by type, beside vectors that the program's predictions read."""
+        raise NotImplementedError
 
-    def _keep(self, fitted: Run) -> Self:
-        """Keep plain arrays of a run, and the run, with which `partial_fit` begins."""
-        self._run = starting_run(fitted)
+    def _keep(self, fitted: Run) -> None:
+        """Keep what a run has fitted."""
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]
-        if self.biases:
-            self.user_biases_ = fitted.vertices["user"]["bias"]
-            self.item_biases_ = fitted.vertices["item"]["bias"]
-        self.mean_ = float(fitted.context["mean"][0])
         self.n_iter_, self.history_ = epochs_of(fitted), history_of(fitted)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the vectors to pairs. Raises DataError for a table without the columns that are
+        needed, and for ratings that are not finite.
+        """
+        self._keep(fit(self, self._program(), self._pairs(X, y)))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted number of each pair of a table of users and items, (n,) float64;
-        `mean_` where either is unknown, with a warning if this is so of all pairs. Biases of those
-        that are known are added.
+        """Return the predicted number of each pair of a table of users and items, (n,) float64.
+        Pairs of an unknown user or item get `mean_`, if the model has one, and the biases that are
+        known; there is a warning if this is so of all pairs.
         """
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
         known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
         if len(pairs) and not known.any():
             warn_caller(
-                "no pair has a user and an item that training has seen, so each gets the mean: "
-                "are these columns the users, and then the items?"
+                f"no pair has a user and an item that training has seen, so each gets {self._guess}"
+                ": are these columns the users, and then the items?"
             )
         return self._scores(pairs.src, pairs.dst)
 
     def _scores(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
-        """Return the predicted ratings of pairs of positions; -1, and positions beyond the model's,
+        """Return the predicted numbers of pairs of positions; -1, and positions beyond the model's,
         are unknown.
         """
-        ends = (user, self.user_ids_), (item, self.item_ids_)
-        known = [(at >= 0) & (at < len(ids)) for at, ids in ends]
-        (there,) = np.nonzero(known[0] & known[1])
-        out = np.full(len(user), self.mean_)
+        known = is_position(user, self.user_ids_) & is_position(item, self.item_ids_)
+        out = self._constant_of(user, item, known)
+        (there,) = np.nonzero(known)
         for at in range(0, len(there), PIECE):
             piece = there[at : at + PIECE]
             left, right = self.user_factors_[user[piece]], self.item_factors_[item[piece]]
-            out[piece] = np.einsum("ij,ij->i", left, right) + self._offset()
-        if self.biases:
-            out[known[0]] += self.user_biases_[user[known[0]]]
-            out[known[1]] += self.item_biases_[item[known[1]]]
+            out[piece] += np.einsum("ij,ij->i", left, right)
         return out
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
-        better.
-        """
-        model = self._model()[1]
-        edges = load(model.program, wrap_data(model.program, self._ratings(X, y))).train
-        at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
-        predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
-        return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
-
     def recommend(self, users: Any, n: int = 10, *, exclude: Any = None, only: Any = None) -> Table:
-        """Return the n items with the highest predicted ratings for each of some users, by their
+        """Return the n items with the highest predicted numbers for each of some users, by their
         ids, None for all users: a table of `user`, `rank` from 1, `item` and `score`.
 
-        `exclude`: pairs that are left out, such as the ratings that training has seen, in any form
-        that `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError
-        for a user or an item that is unknown.
+        `exclude`: pairs that are left out, such as those that training has seen, in any form that
+        `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError for a
+        user or an item that is unknown.
         """
         exclude = None if exclude is None else entries_of(as_table(exclude))
         return self._model()[0].recommend(users, n, exclude=exclude, only=only)
@@ -137,12 +117,10 @@ class FactorModel(RegressorMixin, BaseEstimator):
     def _model(self) -> tuple[Run, TrainedModel]:
         """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
-        users = {"id": self.user_ids_, "f": self.user_factors_}
-        items = {"id": self.item_ids_, "f": self.item_factors_}
-        if self.biases:
-            users["bias"], items["bias"] = self.user_biases_, self.item_biases_
-        context = {"offset": np.array([self._offset()]), "mean": np.array([self.mean_])}
-        return model_of(self._program(), {"user": users, "item": items}, context)
+        more = {"user": {}, "item": {}, "tau": {}} | self._columns()
+        users = {"id": self.user_ids_, "f": self.user_factors_, **more["user"]}
+        items = {"id": self.item_ids_, "f": self.item_factors_, **more["item"]}
+        return model_of(self._program(), {"user": users, "item": items}, more["tau"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,3 +128,66 @@ class FactorModel(RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = tags.input_tags.string = True
         tags.target_tags.required = False
         return tags
+
+
+def is_position(at: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return which numbers are positions in `ids`."""
+    return (at >= 0) & (at < len(ids))
+
+
+class FactorModel(RegressorMixin, PairModel):
+    """A model of ratings, perhaps with biases."""
+
+    biases = False  # of one that was pickled earlier, too
+    _guess = "the mean"
+
+    def _offset(self) -> float:
+        """Return the constant that is added to inner products."""
+        return float(self.mean_) if self.biases else 0.0
+
+    def _pairs(self, X: Any, y: Any) -> Any:
+        if y is None:
+            return entries_of(as_table(X))
+        return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on with new ratings, given as for `fit`: the vectors of users and items that are known
+        move by them, and new ones get vectors. Without a model it is `fit`; else the epochs are
+        those of `tux run --from`, whatever `max_iter` is.
+        """
+        start = getattr(self, "_run", None)
+        self._keep(fit(self, self._program(), self._pairs(X, y), start=start))
+        return self
+
+    def _constant_of(self, user: np.ndarray, item: np.ndarray, known: np.ndarray) -> np.ndarray:
+        out = np.where(known, self._offset(), self.mean_)
+        if self.biases:
+            for at, own in ((user, self.user_biases_), (item, self.item_biases_)):
+                there = is_position(at, own)
+                out[there] += own[at[there]]
+        return out
+
+    def _columns(self) -> dict[str, dict[str, np.ndarray]]:
+        tau = {"offset": np.array([self._offset()]), "mean": np.array([self.mean_])}
+        if not self.biases:
+            return {"tau": tau}
+        own = {"user": self.user_biases_, "item": self.item_biases_}
+        return {"tau": tau, **{kind: {"bias": values} for kind, values in own.items()}}
+
+    def _keep(self, fitted: Run) -> None:
+        super()._keep(fitted)
+        self._run = starting_run(fitted)
+        self.mean_ = float(fitted.context["mean"][0])
+        if self.biases:
+            self.user_biases_ = fitted.vertices["user"]["bias"]
+            self.item_biases_ = fitted.vertices["item"]["bias"]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
+        better.
+        """
+        model = self._model()[1]
+        edges = load(model.program, wrap_data(model.program, self._pairs(X, y))).train
+        at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
+        predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
+        return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))

@@ -201,6 +201,19 @@ def strip_rows(row_bytes: int) -> int:
     return max(1, STRIP_BYTES // max(row_bytes, 1))
 
 
+def cut_tiles(
+    cuts: np.ndarray, n_other: int, row_bytes: tuple[int, int], columns: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the rows of the enumerated end and of the other one, `n_other`, into the ranges of tiles.
+    None crosses one of the `cuts`. `row_bytes`: of either end. `columns`: the ranges of the other
+    end, if they are given.
+    """
+    own = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
+    if columns is not None:
+        return own, columns
+    return own, refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+
+
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:
     """Cut each range of `cuts` evenly into ranges of at most `most`."""
     pieces = [

@@ -24,11 +24,10 @@ from tux.graph.kept_order import KeptOrder
 from tux.graph.layout import (
     Layout,
     TileGrid,
-    refine,
+    cut_tiles,
     sort_by_rows,
     sort_by_tiles,
     strip_rows,
-    tile_rows,
 )
 from tux.graph.sorting import InnerSorting, Sorting
 from tux.program.types import Edge
@@ -181,9 +180,7 @@ class LocalEdges:
         of the other end, if they are given.
         """
         name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
-        over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
-        other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
-        other_cuts = other_cuts if columns is None else columns
+        over_cuts, other_cuts = cut_tiles(cuts, n_other, row_bytes, columns)
         more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
         strips = self.other(role) if more else role, strip_rows(row_bytes[more])
         if not self._take_kept(name, over_cuts.tobytes(), other_cuts.tobytes(), strips):

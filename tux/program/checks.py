@@ -29,6 +29,7 @@ RESERVED = {
     "src": "the vertex at which an edge begins",
     "dst": "the vertex at which an edge ends",
     "edges": "the edges of a vertex",
+    "others": "other edges of a block",
     "out": "the edges that Generate makes",
 }
 """Names that mean something in vertex functions; no type may have such a name."""

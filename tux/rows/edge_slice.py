@@ -3,7 +3,7 @@ edge.value``.
 
 `edges` is an indexable slice with a length. Its elements give the edge's own fields and, under the
 other end's name, that end's row. Like rows, both are small values of numba types of their own;
-nothing is allocated.
+nothing is allocated. `others`, for per-edge UDFs, are such a slice, of a tile.
 """
 
 from __future__ import annotations
@@ -133,13 +133,20 @@ class _EdgesIteratorModel(StructModel):
 
 
 def compiled_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
-    """Return a function for kernels: ``edges(edge_arrays, other_arrays, ends, index, lo, hi)``;
-    `index` is () when positions are edge indices.
+    """Return a function for kernels: ``edges(edge_arrays, other_arrays, ends, index, lo, hi,
+    first)``; `index` is () when positions are edge indices; `ends` count from the row `first`.
     """
 
     @intrinsic
     def edges(
-        typingctx: Any, edge_arrays: Any, other_arrays: Any, ends: Any, index: Any, lo: Any, hi: Any
+        typingctx: Any,
+        edge_arrays: Any,
+        other_arrays: Any,
+        ends: Any,
+        index: Any,
+        lo: Any,
+        hi: Any,
+        first: Any,
     ) -> Any:
         neighbour = NeighbourType(
             role,
@@ -152,12 +159,13 @@ def compiled_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             zero = context.get_constant(types.intp, 0)
+            begin = context.cast(builder, args[6], sig.args[6], types.intp)
             struct = cgutils.create_struct_proxy(typ)(context, builder)
             struct.edge = fill_row(
                 context, builder, neighbour.edge, sig.args[0], args[0], zero
             )._getvalue()
             struct.other = fill_row(
-                context, builder, neighbour.other, sig.args[1], args[1], zero
+                context, builder, neighbour.other, sig.args[1], args[1], begin
             )._getvalue()
             struct.ends = make_array(sig.args[2])(context, builder, value=args[2]).data
             if typ.index is not None:
@@ -166,7 +174,7 @@ def compiled_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
             struct.hi = context.cast(builder, args[5], sig.args[5], types.intp)
             return struct._getvalue()
 
-        return typ(edge_arrays, other_arrays, ends, index, lo, hi), codegen
+        return typ(edge_arrays, other_arrays, ends, index, lo, hi, first), codegen
 
     return edges
 
@@ -177,6 +185,13 @@ def _with_index(context: Any, builder: Any, typ: RowType, value: Any, index: Any
     return row._getvalue()
 
 
+def _end(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> Any:
+    """Emit code for the row of the other end at absolute `position` of the layout."""
+    at = builder.load(builder.gep(edges.ends, [position]))
+    other = cgutils.create_struct_proxy(typ.neighbour.other)(context, builder, value=edges.other)
+    return builder.add(other.index, context.cast(builder, at, typ.end, types.intp))
+
+
 def _neighbour(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> Any:
     """Emit code for the neighbour at absolute `position` of the layout; return its value."""
     at = position
@@ -184,9 +199,7 @@ def _neighbour(context: Any, builder: Any, typ: EdgesType, edges: Any, position:
         at = context.cast(
             builder, builder.load(builder.gep(edges.index, [position])), typ.index, types.intp
         )
-    end = context.cast(
-        builder, builder.load(builder.gep(edges.ends, [position])), typ.end, types.intp
-    )
+    end = _end(context, builder, typ, edges, position)
     neighbour = cgutils.create_struct_proxy(typ.neighbour)(context, builder)
     neighbour.edge = _with_index(context, builder, typ.neighbour.edge, edges.edge, at)
     neighbour.other = _with_index(context, builder, typ.neighbour.other, edges.other, end)
@@ -212,8 +225,7 @@ def _fetch_lists(context: Any, builder: Any, typ: EdgesType, edges: Any, positio
     kind = ir.FunctionType(ir.VoidType(), (byte, i32, i32, i32))
     fetch = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
     how = i32(0), i32(3), i32(1)  # to read it, near to the processor, and it is data
-    at = builder.gep(edges.ends, [position])
-    end = context.cast(builder, builder.load(at), typ.end, types.intp)
+    end = _end(context, builder, typ, edges, position)
     row = cgutils.create_struct_proxy(other)(context, builder, value=edges.other)
     for name in ragged:
         first = builder.load(builder.gep(getattr(row, f"bounds_{name}"), [end]))

@@ -144,11 +144,18 @@ def plain_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
     edge_row, other_row = plain_row(edge), plain_row(other)
 
     def edges(
-        edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int
+        edge_arrays: Arrays,
+        other_arrays: Arrays,
+        ends: np.ndarray,
+        index: Any,
+        lo: int,
+        hi: int,
+        first: int,
     ) -> PlainEdges:
         def make_neighbour(j: int) -> Neighbour:
             at = lo + j if isinstance(index, tuple) else index[lo + j]
-            return Neighbour(edge_row(edge_arrays, at), role, other_row(other_arrays, ends[lo + j]))
+            other = other_row(other_arrays, first + int(ends[lo + j]))
+            return Neighbour(edge_row(edge_arrays, at), role, other)
 
         return PlainEdges(int(hi - lo), make_neighbour)
 

@@ -20,6 +20,7 @@ from support.apps.app_data import (
     make_documents,
     make_labelled_points,
     make_links,
+    make_pairs,
     make_points,
     make_ratings,
     make_samples,
@@ -105,6 +106,11 @@ def _fit_biased(kind, data):
     return _factors(model) | {"new": model.predict((data.new["user"], data.new["item"]))}
 
 
+def _fit_bpr(data):
+    model = tux.BayesianPersonalizedRanking(3, max_iter=3, random_state=1).fit(data.columns)
+    return _factors(model) | {"item.b": model.item_biases_, "new": model.predict(data.new)}
+
+
 def _samples(data):
     names = [name for name in data.columns if name != "label"]
     return matrix_of(data.columns, names), data.columns.get("label")
@@ -167,6 +173,8 @@ _CENTRED = {"rank": 3, "center": True}
 _BIASED = {"rank": 3, "biases": True}
 _SMOOTH = {"epochs": 60, "random": False}
 _DRAWN = {"alike": False, "workers": 0.05}
+_SAMPLED = {"alike": False, "workers": 0.5}
+_WARP = {"rank": 3, "loss": "warp"}
 _SHARES = by.judge_softmax, by.shares_of, _fit_softmax
 _NEAREST = by.judge_clusters, by.nearest_of
 _BOOSTED = by.judge_trees, by.tree_chances, _fit_gbdt
@@ -178,6 +186,8 @@ CASES = [
     ),
     AppCase("als", make_ratings(), _CENTRED, by.judge_squares, by.ratings_by, _fit_als),
     AppCase("als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by, kind="implicit"),
+    AppCase("bpr", make_pairs(), {"rank": 3}, None, by.preferences_by, _fit_bpr, **_SAMPLED),
+    AppCase("bpr", make_pairs(), _WARP, score=by.preferences_by, **_SAMPLED),
     AppCase("lda", make_documents(), _OPTIMISED, by.judge_topics, by.topics_of, _fit_lda, **_DRAWN),
     AppCase("warplda", make_documents(), _TOPICS, by.judge_topics, by.topics_of, **_DRAWN),
     AppCase(
@@ -198,7 +208,6 @@ CASES = [
         _VECTORS,
         fit=_fit_deepwalk,
         epochs=2,
-        alike=False,
         shares=False,
     ),
     AppCase("walks", make_links(), _WALKING, epochs=2, workers=0, shares=False),

@@ -44,6 +44,12 @@ def make_ratings() -> AppData:
     return AppData({"user": user + 101, "item": item, "rating": rating}, new, "rating")
 
 
+def make_pairs() -> AppData:
+    """Return the pairs of `make_ratings` without the ratings."""
+    data = make_ratings()
+    return data._replace(columns={name: data.columns[name] for name in data.new}, number="")
+
+
 def make_documents(documents: int = 12) -> AppData:
     """Return counts of 9 words in documents of two topics."""
     rng = np.random.default_rng(4)

@@ -39,6 +39,17 @@ def ratings_by(run, columns):
     return found
 
 
+def preferences_by(run, columns):
+    """Return inner products of factors plus the bias of the item; that alone where the user is
+    unknown, and 0 where the item is.
+    """
+    user, item = (run.vertices[kind] for kind in ("user", "item"))
+    at = rows_of(user, columns["user"]), rows_of(item, columns["item"])
+    dots = (user["f"][at[0]].astype("f8") * item["f"][at[1]]).sum(axis=1)
+    known = item["b"][at[1]] + np.where(at[0] < 0, 0, dots)
+    return np.where(at[1] < 0, 0, known)
+
+
 def judge_factors(run, columns):
     """Return the root mean square error of a factorization."""
     error = columns["rating"] - ratings_by(run, columns)

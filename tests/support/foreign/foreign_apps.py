@@ -126,6 +126,7 @@ LIKE = {
     app.name: app
     for app in (
         AppWithData("ALS", lambda: tux.ALS(rank=3), ("user", "item"), _RATINGS, RATINGS),
+        AppWithData("BPR", lambda: tux.BPR(rank=3), ("user", "item"), _RATINGS, RATINGS),
         AppWithData("Linear", lambda: tux.Linear(), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
         AppWithData(
             "GBDT",

@@ -1,0 +1,3 @@
+"""Bayesian personalised ranking, and WARP: vectors learned from pairs by comparison with others."""
+
+from tux.apps.bpr.bpr import BPR as BPR

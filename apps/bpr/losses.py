@@ -1,0 +1,102 @@
+"""The steps of the two losses, each on a pair and another item, which the user does not have.
+
+With x the score of the user and the item less that of the user and the other item, p, q, o their
+vectors, b, c the biases of the items, and a step s:
+
+    bpr:   z = 1 / (1 + e^x)                 p += s (z (q - o) - reg p)
+                                             q += s (z p - reg q)      b += s (z - reg b)
+                                             o -= s (z p + reg o)      c -= s (z + reg c)
+
+which goes along the gradient of ln sigmoid(x) - reg/2 (|p|^2 + |q|^2 + |o|^2 + b^2 + c^2) (Rendle,
+Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009).
+
+    warp:  items are drawn, each equally likely, until the user does not have one and x < 1. After n
+           draws, of N items,
+
+               z = ln(max(1, floor((N - 1) / n)))
+
+           is about the logarithm of the item's rank (Weston, Bengio and Usunier, IJCAI 2011). Each
+           number has a step of its own, s / sqrt(1 + sum of the squares of z times its slope), as
+           in LightFM (Kula 2015).
+"""
+
+import numpy as np
+
+from tux import dot
+from tux.apps.bpr.pairs import has_item
+
+MOST_WEIGHT = 10.0
+"""The largest z of `warp`."""
+
+
+def bpr(user, item, others, tau, p, rng):
+    """Compare a pair with one drawn item, unless the user has it."""
+    if len(others) == 0:
+        return
+    other = others[rng.below(len(others))].item
+    if not has_item(user, other):
+        compare(user, item, other, tau, p)
+
+
+def compare(user, item, other, tau, p):
+    """Make the step of `bpr`."""
+    x = item.b - other.b
+    for k in range(p.rank):
+        x += user.f[k] * (item.f[k] - other.f[k])
+    tau.n += 1
+    tau.wrong += 1 if x <= 0 else 0
+    step, shrink = p.learning_rate / (1 + np.exp(x)), p.learning_rate * p.reg
+    item.b += step - shrink * item.b
+    other.b -= step + shrink * other.b
+    for k in range(p.rank):
+        u, q, o = user.f[k], item.f[k], other.f[k]
+        user.f[k] = u + step * (q - o) - shrink * u
+        item.f[k] = q + step * u - shrink * q
+        other.f[k] = o - step * u - shrink * o
+
+
+def warp(user, item, vertices, tau, p, rng):
+    """Compare a pair with the first drawn item that the user does not have and that is not ranked
+    below it by a margin of 1.
+    """
+    tau.n += 1
+    least = dot(user.f, item.f) + item.b - 1
+    for draw in range(p.max_sampled):
+        other = vertices[rng.below(len(vertices))].item
+        if dot(user.f, other.f) + other.b > least and not has_item(user, other):
+            tau.wrong += 1
+            descend(user, item, other, weigh(draw + 1, tau), p)
+            return
+
+
+def weigh(draws, tau):
+    """Return z of a pair, by the number of draws."""
+    return np.float32(min(MOST_WEIGHT, np.log(max(1.0, (tau.items - 1) // draws))))
+
+
+def descend(user, item, other, z, p):
+    """Make the step of `warp`. The slopes of the user come first: the items' vectors change."""
+    slopes = np.empty(p.rank)
+    for k in range(p.rank):
+        slopes[k] = item.f[k] - other.f[k]
+    follow(item, user.f, z, p)
+    follow(other, user.f, -z, p)
+    follow(user, slopes, z, p)
+    follow_bias(item, z, p)
+    follow_bias(other, -z, p)
+
+
+def follow(v, slopes, z, p):
+    """Move a vector along z times its slopes. A loop for each row, as the compiler makes vector
+    code of few rows alone.
+    """
+    for k in range(p.rank):
+        g, x = z * slopes[k], v.f[k]
+        v.f[k] = x + p.learning_rate / np.sqrt(v.G[k]) * (g - p.reg * x)
+        v.G[k] += g * g
+
+
+def follow_bias(item, z, p):
+    """Move a bias along z."""
+    item.b += p.learning_rate / np.sqrt(item.G[p.rank]) * (z - p.reg * item.b)
+    item.G[p.rank] += z * z
