@@ -5,7 +5,6 @@ scores. It does not change, and may be asked by several threads at a time.
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -40,6 +39,8 @@ from tux.serve.questions import (
 
 FEW_IDS = 100  # that are looked up at once
 
+_FOLDING = Lock()  # new vertices are found one at a time, also where there are two models
+
 Answer = dict[str, Any]
 
 
@@ -68,10 +69,12 @@ class AnsweringModel:
         warn: Warn = lambda text: None,
     ) -> None:
         self._trained, self._model, self.program = trained, model, trained.program
-        self._types = trained.run.id_types
+        types = trained.run.id_types
+        self.known = {
+            kind: KnownIds(model.ids[kind], types.get(kind, "")) for kind in self.program.vertices
+        }
         self._vectors: dict[str, UnitVectors] = {}
-        self._known: dict[str, KnownIds] = {}
-        self._making, self._folding = Lock(), Lock()
+        self._making = Lock()
         self._factors: Factors | None = None
         self._seen: Excluded | None = None
         if has_product(self.program):
@@ -93,10 +96,10 @@ class AnsweringModel:
         made = self._vectors.get(asked.of) if isinstance(asked, SimilarQuestion) else None
         return made is not None and made.vectors.size <= numbers
 
-    @cached_property
+    @property
     def sizes(self) -> dict[str, int]:
         """The numbers of vertices by type."""
-        return {kind: len(self.known(kind)) for kind in self.program.vertices}
+        return {kind: len(known) for kind, known in self.known.items()}
 
     def _can_fold(self) -> bool:
         """Return whether new vertices can be folded in by pairs."""
@@ -106,20 +109,12 @@ class AnsweringModel:
         role = end_to_fold_in(self._trained)
         return len(program.edge.columns) < 2 and bool(stages_to_fold_in(program, role))
 
-    def known(self, kind: str) -> KnownIds:
-        """Return the ids of a vertex type."""
-        with self._making:
-            if kind not in self._known:
-                ids = np.asarray(self._model.ids[kind])
-                self._known[kind] = KnownIds(ids, self._types.get(kind, ""))
-            return self._known[kind]
-
     def top(self, asked: TopQuestion) -> Answer:
         """Find the best items for a user. Raises RefusedRequest."""
         factors = self._product()
         user, item = self.program.edge.ends
         row = self._row(user, asked.id)
-        banned = [self.known(item).rows_of(asked.exclude)] if asked.exclude else []
+        banned = [self.known[item].rows_of(asked.exclude)] if asked.exclude else []
         if self._seen is not None and not asked.known:
             offsets, positions = self._seen
             banned.append(positions[offsets[row] : offsets[row + 1]])
@@ -127,7 +122,7 @@ class AnsweringModel:
         if factors.query_bias is not None:
             own += float(factors.query_bias[row])
         found = self._best(factors.queries[row], asked.n, banned, own)
-        return {"id": self.known(user).at(np.array([row]))[0], "of": item, **found}
+        return {"id": self.known[user].at(np.array([row]))[0], "of": item, **found}
 
     def similar(self, asked: SimilarQuestion) -> Answer:
         """Find the vertices that are most like one. Raises RefusedRequest."""
@@ -135,7 +130,7 @@ class AnsweringModel:
         row = self._row(kind, asked.id)
         unit = (vectors[row] * scales[row]).astype(np.float32)
         places, cosines = coded.best(unit, asked.n, np.array([row]))
-        known = self.known(kind)
+        known = self.known[kind]
         return {
             "id": known.at(np.array([row]))[0],
             "of": kind,
@@ -144,16 +139,14 @@ class AnsweringModel:
         }
 
     def fold_in(self, asked: FoldInQuestion) -> Answer:
-        """Find the vector of a new vertex, and the best items for it. One is found at a time.
-        Raises RefusedRequest.
-        """
+        """Find the vector of a new vertex, and the best items for it. Raises RefusedRequest."""
         if not self.folds:
             name = type(self.program).__name__
             raise RefusedRequest(404, f"{name} has no new vertices that pairs could tell")
         ids, numbers = edges_of(asked.pairs)
         try:
             role = end_to_fold_in(self._trained, asked.of)
-            with self._folding:
+            with _FOLDING:
                 return self._fold(asked, role, ids, numbers)
         except TuxError as error:
             raise RefusedRequest(400, f"{error.what}; {error.do}") from None
@@ -179,7 +172,7 @@ class AnsweringModel:
         program = self.program
         kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
         other = program.edge.ends[program.edge.ends[0] == kind]
-        known = self.known(other)
+        known = self.known[other]
         rows = known.rows_of(ids)
         there = rows >= 0
         if not there.any():
@@ -206,7 +199,7 @@ class AnsweringModel:
         """Find the best items for a query, without those at some places; -1 is none."""
         exclude = np.unique(np.concatenate(banned)) if banned else NONE
         places, scores = self._items.best(query, n, exclude.astype(np.int64), own)
-        known = self.known(self.program.edge.ends[1])
+        known = self.known[self.program.edge.ends[1]]
         return {"ids": known.at(places), "scores": scores.tolist()}
 
     def _product(self) -> Factors:
@@ -218,7 +211,7 @@ class AnsweringModel:
 
     def _row(self, kind: str, asked: int | str) -> int:
         """Return the row of an id. RefusedRequest if there is none."""
-        row = self.known(kind).row_of(asked)
+        row = self.known[kind].row_of(asked)
         if row < 0:
             raise RefusedRequest(404, f"the model knows no {kind} {asked}")
         return row
@@ -252,12 +245,12 @@ class AnsweringModel:
         user, other = self.program.edge.ends
         answered = self._factors is not None
         if self._factors is not None and self.sizes[user]:
-            self.top(TopQuestion(self.known(user).at(np.array([0]))[0]))
+            self.top(TopQuestion(self.known[user].at(np.array([0]))[0]))
         try:
             kind = self._units("").kind
             answered = True
             if self.sizes[kind]:
-                self.similar(SimilarQuestion(self.known(kind).at(np.array([0]))[0]))
+                self.similar(SimilarQuestion(self.known[kind].at(np.array([0]))[0]))
         except RefusedRequest:
             pass  # there are no vectors
         if self.folds:
@@ -277,7 +270,7 @@ class AnsweringModel:
         """Fold in a vertex with an edge to the first vertex of a type; if this fails, no others
         are.
         """
-        edge = [self.known(kind).at(np.array([0]))[0], 1.0][: 1 + len(self.program.edge.columns)]
+        edge = [self.known[kind].at(np.array([0]))[0], 1.0][: 1 + len(self.program.edge.columns)]
         try:
             self.fold_in(FoldInQuestion([edge]))
         except RefusedRequest as refusal:

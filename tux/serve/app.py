@@ -99,7 +99,10 @@ class ServerApp:
     """The application. `current` has the model of now; `tell` gets a line about a fault."""
 
     def __init__(
-        self, current: CurrentModel | FixedModel, token: str = "", tell: Callable[[str], None] = lambda _: None
+        self,
+        current: CurrentModel | FixedModel,
+        token: str = "",
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._current, self._guard, self._tell = current, Guard(token), tell
         self._busy = 0

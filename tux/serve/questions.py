@@ -21,7 +21,7 @@ TOLD = 200  # characters of what is wrong
 
 Id = int | str
 Count = Annotated[int, Meta(ge=1, le=MAX_FOUND)]
-Ids = Annotated[list[Id], Meta(max_length=MAX_IDS)]
+IdList = Annotated[list[Id], Meta(max_length=MAX_IDS)]
 Asked = TypeVar("Asked", bound="Question")
 
 
@@ -44,7 +44,7 @@ class TopQuestion(Question):
 
     id: Id
     n: Count = 10
-    exclude: Ids = []
+    exclude: IdList = []
     known: bool = False
 
 
