@@ -45,7 +45,11 @@ def make_model(folder: Path, users: int, items: int, rank: int, lengths: float) 
     """Write a model with random factors into a folder; return the factors of items."""
     rng = np.random.default_rng(0)
     most = max(users, items)
-    table = {"user": np.arange(most) % users, "item": np.arange(most) % items, "value": np.ones(most)}
+    table = {
+        "user": np.arange(most) % users,
+        "item": np.arange(most) % items,
+        "value": np.ones(most),
+    }
     run = tux.run(tux.ALS(rank=rank), table, epochs=1, progress=False)
     for kind in ("user", "item"):
         f = run.vertices[kind]["f"]

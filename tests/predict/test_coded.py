@@ -103,7 +103,7 @@ def test_the_most_similar_ones():
 
 
 def test_most_items_of_many_lengths_are_not_looked_at(monkeypatch):
-    """What is behind the last block that can have one of the best may hold any numbers."""
+    """Codes behind the last block that can have one of the best may be any."""
     query, items, _ = draw("of many lengths", 64 * 50)
     coded = CodedItems(items)
     expected = coded.best(query, 5)[0].tolist()

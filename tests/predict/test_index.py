@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from support.messages import message
-from support.programs.biased import BiasedProducts, planted, scores_of
+from support.programs.biased import BiasedProducts, plant_model, scores_of
 
 import tux
 from tux.arrays.arrow import read_parquet
@@ -84,7 +84,7 @@ def test_the_inner_product_is_kept_and_all_have_one_length(biased):
 
 @pytest.mark.parametrize(("of", "kind", "by"), [("", "item", "user"), ("user", "user", "item")])
 def test_vectors_of_either_end(of, kind, by):
-    model = planted(30, 40)
+    model = plant_model(30, 40)
     found = index_vectors(BiasedProducts(), model, of)
     assert (found.kind, found.name, found.by) == (kind, "f", (by, "f"))
     assert found.ids.tolist() == model.ids[kind].tolist() and found.append == (1.0, 0.0)
@@ -107,7 +107,7 @@ def test_without_inner_products_vectors_have_the_length_1():
 
 
 def test_what_cannot_be_indexed_is_refused():
-    model = planted(5, 5)
+    model = plant_model(5, 5)
     with pytest.raises(UsageError, match=message("has-no-end", "did you mean item?")):
         index_vectors(BiasedProducts(), model, "itm")
     model.fields["item"]["f"][2, 1] = np.nan
@@ -122,7 +122,7 @@ def test_what_cannot_be_indexed_is_refused():
 
 
 def test_parameters_are_raised_until_the_recall_is_enough():
-    found = index_vectors(BiasedProducts(), planted(60, 400))
+    found = index_vectors(BiasedProducts(), plant_model(60, 400))
     library = ExactLibrary(links=32)
     judged = build_index(library, found)
     assert library.built == [16, 32]  # an index is built once for each
@@ -135,10 +135,10 @@ def test_parameters_are_raised_until_the_recall_is_enough():
 
 def test_the_recall_is_the_share_of_the_best_that_are_found(monkeypatch):
     monkeypatch.setattr(module, "ENOUGH_RECALL", 0.0)
-    model = planted(50, 400)
+    model = plant_model(50, 400)
     found = index_vectors(BiasedProducts(), model)
     judged = build_index(ExactLibrary(), found)
-    scores = (scores_of(model) - model.fields["user"]["b"][:, None])
+    scores = scores_of(model) - model.fields["user"]["b"][:, None]
     best = np.argsort(-scores, axis=1)[:, :100]
     searched = 400 * 128 // 1024  # of which the index finds all
     assert judged.recall == pytest.approx((best < searched).mean())
@@ -147,7 +147,7 @@ def test_the_recall_is_the_share_of_the_best_that_are_found(monkeypatch):
 def test_of_equal_items_any_is_right(monkeypatch):
     """All items are the same: those that are found are among the best, whichever they are."""
     monkeypatch.setattr(module, "ENOUGH_RECALL", 0.0)
-    model = planted(20, 300)
+    model = plant_model(20, 300)
     for name in ("f", "b"):
         model.fields["item"][name][:] = model.fields["item"][name][0]
     found = index_vectors(BiasedProducts(), model)
@@ -199,7 +199,7 @@ def library(request):
 
 
 def test_its_library_finds_the_best_items(library, tmp_path):
-    model = planted(200, 3000)
+    model = plant_model(200, 3000)
     record = write_index(tmp_path / "index", library, BiasedProducts(), model, seed=1)
     assert record == json.loads((tmp_path / "index" / "index.json").read_text())
     assert record["recall@100"] >= 0.95 and record["count"] == 3000 and record["dimension"] == 8
@@ -215,9 +215,7 @@ def test_its_library_finds_the_best_items(library, tmp_path):
     same = [len({*a} & {*b}) for a, b in zip(rows.tolist(), best.tolist(), strict=True)]
     assert np.mean(same) / 100 == pytest.approx(record["recall@100"], abs=0.03)
     own = user["b"][:, None] + 3.5
-    np.testing.assert_allclose(
-        products + own, np.take_along_axis(scores, rows, axis=1), atol=1e-3
-    )
+    np.testing.assert_allclose(products + own, np.take_along_axis(scores, rows, axis=1), atol=1e-3)
 
 
 def test_its_library_finds_similar_vertices(library, tmp_path):
@@ -237,7 +235,7 @@ def test_its_library_finds_similar_vertices(library, tmp_path):
 
 
 def test_few_items_are_all_found(library, tmp_path):
-    record = write_index(tmp_path / "index", library, BiasedProducts(), planted(3, 5))
+    record = write_index(tmp_path / "index", library, BiasedProducts(), plant_model(3, 5))
     assert record["recall@100"] == 1 and record["count"] == 5
 
 
@@ -250,7 +248,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch, error):
 
     monkeypatch.setitem(LIBRARIES, "hnswlib", Failing())
     with pytest.raises(DiskError):
-        write_index(tmp_path / "index", "hnswlib", BiasedProducts(), planted(9, 9))
+        write_index(tmp_path / "index", "hnswlib", BiasedProducts(), plant_model(9, 9))
     assert [*tmp_path.iterdir()] == []
 
 
@@ -272,7 +270,9 @@ def folder(tmp_path, monkeypatch):
 def test_the_command_writes_an_index(folder, capsys):
     assert main("export run1 --format hnswlib --out index1".split()) == 0
     said = capsys.readouterr().out
-    assert said.startswith("index1: 40 items, inner product, 5 numbers each; recall@100 1.0000 (M 16")
+    assert said.startswith(
+        "index1: 40 items, inner product, 5 numbers each; recall@100 1.0000 (M 16"
+    )
     assert sorted(path.name for path in (folder / "index1").iterdir()) == [
         "ids.parquet",
         "index.hnswlib",

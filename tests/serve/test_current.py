@@ -31,13 +31,13 @@ def here(models, tmp_path):
 
 
 @pytest.fixture
-def told():
+def lines():
     return []
 
 
 @pytest.fixture
-def current(here, told):
-    return CurrentModel(here / "run", load_model, told.append)
+def current(here, lines):
+    return CurrentModel(here / "run", load_model, lines.append)
 
 
 def best(current):
@@ -52,22 +52,22 @@ def replace_folder(models, here):
     (here / "new").rename(here / "run")
 
 
-def test_nothing_new(current, told):
-    assert not current.refresh() and current.count == 1 and told == []
+def test_nothing_new(current, lines):
+    assert not current.refresh() and current.count == 1 and lines == []
 
 
-def test_another_folder_of_the_name(current, here, models, told):
+def test_another_folder_of_the_name(current, here, models, lines):
     before = best(current)
     replace_folder(models, here)
     assert current.refresh() and current.count == 2 and best(current) != before
     assert best(current) == best(CurrentModel(models / "b", load_model, print))
-    assert told == [f"{here / 'run'} has another model, which answers from now on"]
+    assert lines == [f"{here / 'run'} has another model, which answers from now on"]
     assert not current.refresh()
 
 
-def test_a_link_that_leads_elsewhere(models, tmp_path, told):
+def test_a_link_that_leads_elsewhere(models, tmp_path, lines):
     (tmp_path / "now").symlink_to(models / "a")
-    current = CurrentModel(tmp_path / "now", load_model, told.append)
+    current = CurrentModel(tmp_path / "now", load_model, lines.append)
     before = best(current)
     (tmp_path / "next").symlink_to(models / "b")
     os.replace(tmp_path / "next", tmp_path / "now")
@@ -82,28 +82,28 @@ def test_files_that_are_written_anew(current, here, models):
     assert current.refresh() and best(current) != before
 
 
-def test_a_folder_that_is_gone_and_comes_again(current, here, models, told):
+def test_a_folder_that_is_gone_and_comes_again(current, here, models, lines):
     before = best(current)
     shutil.rmtree(here / "run" / "model")
     assert not current.refresh() and not current.refresh() and best(current) == before
-    assert told == [f"{here / 'run'} has no model now; the one before goes on to answer"]
+    assert lines == [f"{here / 'run'} has no model now; the one before goes on to answer"]
     shutil.copytree(models / "b" / "model", here / "run" / "model")
     assert current.refresh() and best(current) != before
 
 
 @pytest.mark.parametrize("file", ["model/item.parquet", "run.json"])
-def test_a_broken_model_keeps_the_old_one(current, here, models, told, file):
+def test_a_broken_model_keeps_the_old_one(current, here, models, lines, file):
     before = best(current)
     whole = (here / "run" / file).read_bytes()
     (here / "run" / file).write_bytes(whole[: len(whole) // 2])
     assert not current.refresh() and not current.refresh() and best(current) == before
-    assert len(told) == 1 and "cannot be loaded, and the one before goes on" in told[0]
-    assert current.count == 1 and "\n" not in told[0]
+    assert len(lines) == 1 and "cannot be loaded, and the one before goes on" in lines[0]
+    assert current.count == 1 and "\n" not in lines[0]
     (here / "run" / file).write_bytes(whole)
     assert current.refresh() and best(current) == before
 
 
-def test_files_that_change_while_they_are_read_are_read_again(here, models, told):
+def test_files_that_change_while_they_are_read_are_read_again(here, models, lines):
     """Else users of one model would meet items of another."""
     changing = []
 
@@ -113,11 +113,13 @@ def test_files_that_change_while_they_are_read_are_read_again(here, models, told
             changing.pop()()
         return model
 
-    current = CurrentModel(here / "run", load, told.append)
+    current = CurrentModel(here / "run", load, lines.append)
     before = best(current)
     shutil.copy(models / "b" / "model" / "user.parquet", here / "run" / "model")
-    changing.append(lambda: shutil.copy(models / "b" / "model" / "item.parquet", here / "run/model"))
-    assert not current.refresh() and best(current) == before and told == []
+    changing.append(
+        lambda: shutil.copy(models / "b" / "model" / "item.parquet", here / "run/model")
+    )
+    assert not current.refresh() and best(current) == before and lines == []
     assert current.refresh() and current.count == 2
 
 
@@ -132,10 +134,10 @@ def test_nothing_is_read_after_it_is_loaded(here):
     assert client("/fold-in", {"pairs": [[3, 4]], "of": "item"}).status == 200
 
 
-def test_the_first_model_must_be_whole(here, told):
+def test_the_first_model_must_be_whole(here, lines):
     (here / "run" / "model" / "item.parquet").unlink()
     with pytest.raises(DataError):
-        CurrentModel(here / "run", load_model, told.append)
+        CurrentModel(here / "run", load_model, lines.append)
     assert marks_of(here / "nothing") is None
 
 

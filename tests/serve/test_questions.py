@@ -23,7 +23,17 @@ PATHS = ["/top", "/similar", "/fold-in", "/scores", "/health", "/", "/top/", "//
 METHODS = ["GET", "POST", "HEAD", "PUT", "get", "", "\x00"]
 TOKENS = [
     *(b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"true", b"NaN", b"-Infinity", b"1e999"),
-    *(b"-0", b"1" * 400, b"0.1", b"\\u0000", b"\\ud800", b"\xff", b"\xc0\x80", b"\x00", b"[" * 5000),
+    *(
+        b"-0",
+        b"1" * 400,
+        b"0.1",
+        b"\\u0000",
+        b"\\ud800",
+        b"\xff",
+        b"\xc0\x80",
+        b"\x00",
+        b"[" * 5000,
+    ),
     *(b'{"a":' * 2000, b'"id"', b'"pairs"', b'"n"', b"1.5", b"18446744073709551616", b"%ff", b"&"),
     *(b"=", b"+", b";", b"id=3", b"n=-1", b"exclude=", b"%", b"%zz", b"\r\n"),
 ]
@@ -61,9 +71,7 @@ def test_random_requests_end_in_one_line(als, seed):
         assert found.status == 200 or 400 <= found.status < 500, (how, found)
         if found.status != 200:
             assert 0 < len(found.json["error"]) <= questions.TOLD
-        assert all(
-            len(each) <= ITEMS for each in found.json.values() if isinstance(each, list)
-        )
+        assert all(len(each) <= ITEMS for each in found.json.values() if isinstance(each, list))
         statuses[found.status] = statuses.get(found.status, 0) + 1
     assert {200, 400, 404, 405} <= statuses.keys()
 
@@ -75,7 +83,7 @@ def test_a_list_is_given_by_its_name_again():
 
 
 def test_an_id_may_be_any_text():
-    name = "Łódź 50% = \"x\" & \\ ,;"
+    name = 'Łódź 50% = "x" & \\ ,;'
     asked = read_query(f"id={quote_from_bytes(name.encode())}".encode(), TopQuestion)
     assert asked.id == name
     assert questions.read_body(json.dumps({"id": name}).encode(), TopQuestion).id == name

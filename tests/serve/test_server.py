@@ -176,7 +176,9 @@ def test_it_asks_for_a_body(port):
 
 
 def test_an_upgrade_is_not_made(port):
-    sent = CLOSED.replace(b"close", b"upgrade, close").replace(b"\r\n\r\n", b"\r\nUpgrade: h2c\r\n\r\n")
+    sent = CLOSED.replace(b"close", b"upgrade, close").replace(
+        b"\r\n\r\n", b"\r\nUpgrade: h2c\r\n\r\n"
+    )
     answers = exchange(port, sent)
     assert [status for status, _ in answers] == [200]
 

@@ -1,4 +1,4 @@
-"""Who may be asked to serve, and where: what is refused before anything is loaded."""
+"""Checks before anything is loaded: who may ask, and where the server listens.
 
 import pytest
 from support.messages import message

@@ -21,11 +21,12 @@ TOKEN = "a-token-of-the-tests"
 def write_ratings(path, seed=0):
     """Write ratings of all users, whose ids are numbers, of some items, whose ids are words."""
     rng = np.random.default_rng(seed)
-    rows = ["user,item,rating"]
+    rows = {}
     for user in range(USERS):
         for item in [*range(user, ITEMS, USERS), *rng.choice(ITEMS, 9, replace=False)]:
-            rows.append(f"{user},film {item},{rng.integers(1, 6)}")
-    path.write_text("\n".join(dict.fromkeys(rows)) + "\n")
+            rows[f"{user},film {item}"] = rng.integers(1, 6)
+    lines = ["user,item,rating", *(f"{pair},{rating}" for pair, rating in rows.items())]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def train(app, data, out, **parameters):

@@ -258,9 +258,9 @@ class Run:
     def write_index(
         self, folder: str | os.PathLike[str], library: str, *, of: str = ""
     ) -> dict[str, Any]:
-        """Write an index of the model's vectors into a new folder, in which a library of approximate
-        search finds the best items for a user: "hnswlib", "faiss" or "usearch". Returns what
-        `index.json` there tells: how to ask it, and how much of the best it finds.
+        """Write an index of the model's vectors into a new folder, in which a library of search
+        finds the best items for a user: "hnswlib", "faiss" or "usearch". Returns what `index.json`
+        there tells: how to ask it, and how much of the best it finds.
 
         `of` names the end, or vertex type, whose vectors are in the index; left out, the second
         end. Vectors of a program without inner products are compared by cosine. Raises UsageError

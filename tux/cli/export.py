@@ -12,8 +12,8 @@ from tux.predict.export import check_format, export, exporter, read_model
 from tux.program.report import GANTT, INDEXES, Document
 
 OF_SOME = {
-    "--from": ("low", (GANTT,), "choose a time of a run"),
-    "--to": ("high", (GANTT,), "choose a time of a run"),
+    "--from": ("low", (GANTT,), "chooses a time of a run"),
+    "--to": ("high", (GANTT,), "chooses a time of a run"),
     "--of": ("of", INDEXES, "chooses the vectors of an index"),
 }
 """Flags that belong to some formats alone: their names here, the formats, and what they do."""

@@ -43,7 +43,9 @@ def _flags() -> Flags:
         "user, similar ones, new users. JSON over HTTP.",
         "RUN [--port N] [--host ADDRESS --token-file FILE] [--exclude FILE]",
     )
-    flags.add("run", "folder of a run; a new model in it takes the old one's place", INPUT, metavar="RUN")
+    flags.add(
+        "run", "folder of a run; a new model in it takes the old one's place", INPUT, metavar="RUN"
+    )
     flags.add(
         "--port",
         f"port to listen on; 0: any that is free [default {PORT}]",

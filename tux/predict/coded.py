@@ -66,30 +66,10 @@ class CodedItems:
         # a sum of 32 bits has room for all products of two codes
         room = (2**31 - 1) // (ITEM_CODE * max(self._items.shape[1], 1))
         self._largest = min(QUERY_CODE, room)
-        self._codes = self._encode()
-        top = 0.0 if bias is None or not len(self) else float(np.max(self._bias))
-        error = 0.0 if bias is None or not len(self) else float(np.abs(self._bias).max())
-        self._top_bias, self._bias_error = top, FLOAT_ERROR * error
-
-    def _encode(self) -> Codes:
-        """Return the items as codes."""
-        items, scale = self._items, self._scale
-        length = np.sqrt(np.einsum("ij,ij->i", items, items, dtype=np.float64))
-        length = length if scale is None else length * scale
-        order = np.argsort(-length, kind="stable")
-        length = length[order]
-        codes = np.empty(items.shape, np.int8)
-        steps, errors = np.empty(len(order)), np.empty(len(order))
-        for at in range(0, len(order), PIECE):
-            rows, piece = order[at : at + PIECE], slice(at, at + PIECE)
-            wide = items[rows] * (np.ones(1) if scale is None else scale[rows, None])
-            codes[piece], steps[piece], errors[piece] = _codes_of(wide)
-        rho = np.sqrt(items.shape[1]) / (2 * self._largest)
-        bounds = errors + (rho + FLOAT_ERROR) * (length + errors)
-        bias = np.zeros(len(order)) if self._bias is None else self._bias[order]
-        longest = length[::BLOCK] * (1 + FLOAT_ERROR)
-        floats = (each.astype(np.float32) for each in (steps, bounds, bias, longest))
-        return Codes(*map(read_only, (order.astype(np.int64), codes, *floats)))
+        self._codes = _encode(self._items, self._bias, self._scale, self._largest)
+        biases = np.zeros(1) if self._bias is None or not len(self) else self._bias
+        self._top_bias = float(biases.max())
+        self._bias_error = FLOAT_ERROR * float(np.abs(biases).max())
 
     def __len__(self) -> int:
         return len(self._items)
@@ -125,6 +105,31 @@ class CodedItems:
         )[0]
         order = np.lexsort((places, -scores))[:n]
         return places[order], scores[order]
+
+
+def _encode(
+    items: np.ndarray, bias: np.ndarray | None, scale: np.ndarray | None, largest: int
+) -> Codes:
+    """Return items (N, r) as codes. `largest`: the largest code of a query."""
+    length = np.sqrt(np.einsum("ij,ij->i", items, items, dtype=np.float64))
+    length = length if scale is None else length * scale
+    order = np.argsort(-length, kind="stable")
+    length = length[order]
+    codes = np.empty(items.shape, np.int8)
+    steps, errors = np.empty(len(order)), np.empty(len(order))
+    for at in range(0, len(order), PIECE):
+        piece = slice(at, at + PIECE)
+        wide = items[order[piece]] * (np.ones(1) if scale is None else scale[order[piece], None])
+        codes[piece], steps[piece], errors[piece] = _codes_of(wide)
+    rho = np.sqrt(items.shape[1]) / (2 * largest)
+    parts = {
+        "steps": steps,
+        "bounds": errors + (rho + FLOAT_ERROR) * (length + errors),
+        "bias": np.zeros(len(order)) if bias is None else bias[order],
+        "longest": length[::BLOCK] * (1 + FLOAT_ERROR),
+    }
+    floats = {name: read_only(each.astype(np.float32)) for name, each in parts.items()}
+    return Codes(read_only(order.astype(np.int64)), read_only(codes), **floats)
 
 
 def _codes_of(wide: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

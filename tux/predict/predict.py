@@ -141,9 +141,7 @@ def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -
     return TrainedModel(run, program, model_reader(folder), ids, os.fspath(folder))
 
 
-def memory_model(
-    run: RunRecord, program: Program, model: Model, name: str = "RUN"
-) -> TrainedModel:
+def memory_model(run: RunRecord, program: Program, model: Model, name: str = "RUN") -> TrainedModel:
     """Return a model whose columns are in memory, or are kept there once they have been read, in
     the form that predicts.
     """

@@ -297,9 +297,7 @@ def _keep_best(scores, width, first, offsets, positions, best, places, counts): 
             if above:
                 for j in range(start, min(start + CHUNK, width)):
                     score, place = row[j], first + j
-                    if score > least and not is_among(
-                        positions, offsets[i], offsets[i + 1], place
-                    ):
+                    if score > least and not is_among(positions, offsets[i], offsets[i + 1], place):
                         if counts[i] < n:
                             push_score(best[i], places[i], counts[i], score, place)
                             counts[i] += 1

@@ -88,8 +88,7 @@ class AnsweringModel:
         self._warm_up(warn)
 
     def is_quick(self, asked: Question, numbers: int) -> bool:
-        """Return whether the answer goes over at most so many numbers of items, and over few ids.
-        """
+        """Return whether the answer goes over few ids, and over at most so many numbers of items."""
         if isinstance(asked, TopQuestion):
             size = 0 if self._factors is None else self._factors.items.size
             return size <= numbers and len(asked.exclude) <= FEW_IDS
@@ -172,8 +171,7 @@ class AnsweringModel:
         program = self.program
         kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
         other = program.edge.ends[program.edge.ends[0] == kind]
-        known = self.known[other]
-        rows = known.rows_of(ids)
+        rows = self.known[other].rows_of(ids)
         there = rows >= 0
         if not there.any():
             raise RefusedRequest(404, f"the model knows none of these {plural_noun(other)}")
@@ -182,16 +180,24 @@ class AnsweringModel:
         if numbers is not None:
             columns |= {name: np.array(numbers)[there] for name in program.edge.columns}
         found = fold_in(self._trained, columns, of=role)
-        vector = next(column for name, column in found.items() if name != role)[0]
-        answer: Answer = {"unknown": int((~there).sum())}
         best = self._factors is not None and role == program.edge.roles[0]
+        answer: Answer = {"unknown": int((~there).sum())}
         if best:
-            new = columns_of_new(found, program)
-            bias = product_of(program).biases[0]
-            own = self._product().offset + (float(new[bias][0]) if bias else 0.0)
-            banned = [] if asked.known else [rows[there]]
-            answer |= {"of": other, **self._best(vector, asked.n, banned, own)}
-        return answer | ({"vector": vector.tolist()} if asked.vector or not best else {})
+            answer |= self._best_of_new(found, asked.n, [] if asked.known else [rows[there]])
+        if asked.vector or not best:
+            vector = next(column for name, column in found.items() if name != role)[0]
+            answer["vector"] = vector.tolist()
+        return answer
+
+    def _best_of_new(
+        self, found: dict[str, np.ndarray], n: int, banned: list[np.ndarray]
+    ) -> Answer:
+        """Find the best items for the first of the vertices that `fold_in` has found."""
+        product, new = product_of(self.program), columns_of_new(found, self.program)
+        bias = product.biases[0]
+        own = self._product().offset + (float(new[bias][0]) if bias else 0.0)
+        best = self._best(new[product.factors[0]][0], n, banned, own)
+        return {"of": product.kinds[1], **best}
 
     def _best(
         self, query: np.ndarray, n: int, banned: list[np.ndarray], own: float
@@ -206,7 +212,9 @@ class AnsweringModel:
         """Return the factors. RefusedRequest if the scores are no inner products."""
         if self._factors is None:
             name = type(self.program).__name__
-            raise RefusedRequest(404, f"the scores of {name} are no inner products: ask for similar")
+            raise RefusedRequest(
+                404, f"the scores of {name} are no inner products: ask for similar"
+            )
         return self._factors
 
     def _row(self, kind: str, asked: int | str) -> int:

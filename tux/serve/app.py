@@ -58,7 +58,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class Route(NamedTuple):
+class AskedPath(NamedTuple):
     """The question that a path asks, the methods by which, and how a model answers it."""
 
     kind: type[Question]
@@ -67,10 +67,10 @@ class Route(NamedTuple):
 
 
 ROUTES = {
-    "/top": Route(TopQuestion, ("GET", "HEAD", "POST"), AnsweringModel.top),
-    "/similar": Route(SimilarQuestion, ("GET", "HEAD", "POST"), AnsweringModel.similar),
-    "/fold-in": Route(FoldInQuestion, ("POST",), AnsweringModel.fold_in),
-    "/scores": Route(ScoresQuestion, ("POST",), AnsweringModel.scores),
+    "/top": AskedPath(TopQuestion, ("GET", "HEAD", "POST"), AnsweringModel.top),
+    "/similar": AskedPath(SimilarQuestion, ("GET", "HEAD", "POST"), AnsweringModel.similar),
+    "/fold-in": AskedPath(FoldInQuestion, ("POST",), AnsweringModel.fold_in),
+    "/scores": AskedPath(ScoresQuestion, ("POST",), AnsweringModel.scores),
 }
 HEALTH = "/health"
 
@@ -186,9 +186,7 @@ def _check_method(method: str, allowed: tuple[str, ...]) -> None:
         raise RefusedRequest(405, f"this path takes {', '.join(allowed)}")
 
 
-def _headers_of_refusal(
-    status: int, scope: MutableMapping[str, Any]
-) -> list[tuple[bytes, bytes]]:
+def _headers_of_refusal(status: int, scope: MutableMapping[str, Any]) -> list[tuple[bytes, bytes]]:
     """Return the further headers of a refusal."""
     extra = [(b"connection", b"close")] if status in (408, 413) else []
     if status == 401:

@@ -69,8 +69,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends, unless it is too much: also of one header that does not end.
-        """
+        """Take what the client sends, unless it is too much, as of a header that does not end."""
         if self._deadline is None:
             self._expect(CLIENT_SECONDS)
         self._message += len(data)
@@ -192,8 +191,8 @@ def make_server(app: ServerApp) -> uvicorn.Server:
 def run_server(
     server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket
 ) -> None:
-    """Answer until Ctrl-C or SIGTERM, and end the requests that are under way then; look for another
-    model by `refresh`. After that, the signal is handled as the process handled it before.
+    """Answer until Ctrl-C or SIGTERM, and end the requests that are under way then; look for
+    another model by `refresh`. After that, the signal is handled as the process handled it before.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -36,7 +36,8 @@ def check_libraries() -> None:
 
 
 def read_token(path: str | os.PathLike[str] | None) -> str:
-    """Read a token from a file; "" if no file is named. UsageError if it has none, or a short one.
+    """Read a token from a file; "" if no file is named. UsageError if it has none, or a short
+    one.
     """
     if path is None:
         return ""
@@ -90,4 +91,3 @@ def serve(
             run_server(make_server(app), current.refresh, listening)
         finally:
             app.close()
-

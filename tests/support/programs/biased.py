@@ -1,4 +1,4 @@
-"""A program whose scores are inner products with a bias of each end, and a model of it with planted
+"""A program whose scores are inner products with a bias of each end, and a model of it with plant_model
 vectors.
 """
 
@@ -36,7 +36,7 @@ class BiasedProducts(Program):
         return Score(guess, factors=("f", "f"), biases=("b", "b"), offset="mean")
 
 
-def planted(users=300, items=700, seed=0, rank=6):
+def plant_model(users=300, items=700, seed=0, rank=6):
     """Return a model of such a program: normal vectors of different lengths, and biases; ids of
     users are numbers from 1,000 downwards, those of items are words.
     """
@@ -52,7 +52,7 @@ def planted(users=300, items=700, seed=0, rank=6):
 
 
 def scores_of(model):
-    """Return all scores of a planted model, (users, items), by the formula."""
+    """Return all scores of a plant_model model, (users, items), by the formula."""
     user, item = (model.fields[kind] for kind in ("user", "item"))
     products = user["f"].astype(float) @ item["f"].astype(float).T
     return products + model.fields["tau"]["mean"][0] + user["b"][:, None] + item["b"]
