@@ -1,4 +1,4 @@
-"""Checks before anything is loaded: who may ask, and where the server listens.
+"""Checks before anything is loaded: who may ask, and where the server listens."""
 
 import pytest
 from support.messages import message

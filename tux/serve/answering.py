@@ -88,7 +88,7 @@ class AnsweringModel:
         self._warm_up(warn)
 
     def is_quick(self, asked: Question, numbers: int) -> bool:
-        """Return whether the answer goes over few ids, and over at most so many numbers of items."""
+        """Return whether an answer goes over few ids, and at most so many numbers of items."""
         if isinstance(asked, TopQuestion):
             size = 0 if self._factors is None else self._factors.items.size
             return size <= numbers and len(asked.exclude) <= FEW_IDS

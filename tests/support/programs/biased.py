@@ -1,5 +1,5 @@
-"""A program whose scores are inner products with a bias of each end, and a model of it with plant_model
-vectors.
+"""A program whose scores are inner products with a bias of each end, and a model of it with
+planted vectors.
 """
 
 import numpy as np
