@@ -104,8 +104,10 @@ def read_answer(client: socket.socket) -> None:
         body += client.recv(1 << 16)
 
 
-def measure_server(folder: Path, arguments: argparse.Namespace) -> np.ndarray:
-    """Start the server and the clients; return the seconds of all questions."""
+def measure_server(folder: Path, arguments: argparse.Namespace) -> tuple[np.ndarray, float]:
+    """Start the server and the clients; return the seconds of all questions, and those that the
+    server's process took of a processor.
+    """
     every = sorted(os.sched_getaffinity(0))
     own, others = every[: arguments.cores], every[arguments.cores :] or every
     command = [sys.executable, "-m", "tux", "serve", str(folder), "--port", "0"]
@@ -120,10 +122,18 @@ def measure_server(folder: Path, arguments: argparse.Namespace) -> np.ndarray:
         for seed, (_, told) in enumerate(pipes):
             given = arguments.users, arguments.top, arguments.seconds + WARM_SECONDS, seed, told
             context.Process(target=ask, args=(port, *given)).start()
+        before = processor_seconds(server.pid)
         taken = np.concatenate([np.frombuffer(each.recv_bytes()) for each, _ in pipes])
+        spent = processor_seconds(server.pid) - before
         server.terminate()
     os.sched_setaffinity(0, every)
-    return taken
+    return taken, spent
+
+
+def processor_seconds(process: int) -> float:
+    """Return the seconds of a processor that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -143,10 +153,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         ours, numpys = measure_search(items, arguments.top)
         write(f"{len(items):,} items, rank {arguments.rank}, the best {arguments.top}\n")
         write(f"search alone {ours:.3f} ms, numpy {numpys:.3f} ms\n")
-        taken = 1e3 * measure_server(folder, arguments)
-    rate = len(taken) / arguments.seconds
+        seconds, spent = measure_server(folder, arguments)
+    taken, rate = 1e3 * seconds, len(seconds) / arguments.seconds
+    share = 1e3 * spent / (rate * (arguments.seconds + WARM_SECONDS))
     quantiles = ", ".join(f"p{p:g} {np.percentile(taken, p):.2f}" for p in (50, 90, 99, 99.9))
-    write(f"{arguments.clients} clients: {quantiles} ms; {rate:,.0f} answers a second\n")
+    write(f"{arguments.clients} clients: {quantiles} ms\n")
+    write(f"{rate:,.0f} answers a second, {share:.3f} ms of the server's processor for each\n")
 
 
 if __name__ == "__main__":
