@@ -9,9 +9,9 @@ ROOT = Path(__file__).parents[2]
 TINY = "--items 300 --users 40 --rank 4 --top 5 --clients 2 --seconds 0.2 --lengths 0.5".split()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_its_lines(monkeypatch, capsys):
-    for library in ("uvicorn", "httptools", "uvloop"):
+    for library in ("uvicorn", "httptools"):
         pytest.importorskip(library, reason=f"{library}, of the extra serve, is not installed")
     monkeypatch.syspath_prepend(ROOT)
     serving = importlib.import_module("bench.serving")

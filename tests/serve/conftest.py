@@ -6,6 +6,9 @@ from support.serving import RANK, client_of, train, write_ratings
 import tux
 
 
+WALKS = {"num_walks": 1, "walk_length": 6, "window": 2, "negatives": 1, "pool": 5}
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
     """Return a folder with models of several apps, and their data."""
@@ -15,7 +18,7 @@ def runs(tmp_path_factory):
     (folder / "links.txt").write_text(
         "".join(f"{a} {b}\n" for a in range(9) for b in range(a + 1, 9, 1 + a % 2))
     )
-    train("deepwalk", folder / "links.txt", folder / "deepwalk", dimensions=4, num_walks=1)
+    train("deepwalk", folder / "links.txt", folder / "deepwalk", dimensions=4, **WALKS)
     words = [f"d{d},w{w},{1 + (d * w) % 4}" for d in range(12) for w in range(d % 3, 20, 3)]
     (folder / "words.csv").write_text("document,word,count\n" + "\n".join(words) + "\n")
     train("lda", folder / "words.csv", folder / "lda", topics=3)

@@ -20,7 +20,7 @@ from support.serving import RANK, TOKEN, train, write_ratings
 
 from tux.base.errors import UsageError
 
-for _library in ("uvicorn", "httptools", "uvloop"):
+for _library in ("uvicorn", "httptools"):
     pytest.importorskip(_library, reason=f"{_library}, of the extra serve, is not installed")
 
 from tux.serve import app, server  # noqa: E402

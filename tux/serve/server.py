@@ -1,6 +1,6 @@
 """The process of the server: it listens, and follows the model of a run's folder.
 
-uvicorn speaks HTTP, by the parser of httptools and on the event loop of uvloop. What it has no
+uvicorn speaks HTTP, by the parser of httptools. What it has no
 limits for is limited here: the size of heads and messages, the time that a client may take, and the
 number of connections. No other file imports uvicorn.
 """
@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 import uvicorn
-import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tux.base.errors import UsageError
@@ -197,7 +196,7 @@ def run_server(
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner() as runner:
             runner.run(_serve(server, refresh, listening))
     finally:
         sys.setswitchinterval(before)

@@ -14,7 +14,7 @@ from tux.monitor.watch.access import is_loopback
 if TYPE_CHECKING:
     from tux.serve.current import CurrentModel, FixedModel
 
-LIBRARIES = ("uvicorn", "httptools", "uvloop")
+LIBRARIES = ("uvicorn", "httptools")
 """The libraries of the extra `serve`."""
 
 HOST, PORT = "127.0.0.1", 8171
