@@ -5,7 +5,6 @@ from support.serving import RANK, client_of, train, write_ratings
 
 import tux
 
-
 WALKS = {"num_walks": 1, "walk_length": 6, "window": 2, "negatives": 1, "pool": 5}
 
 
