@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.api import predicting, topping
+from tux.api import predicting, serving, topping
 from tux.api.curve import draw_curve
 from tux.api.options import options_of
 from tux.api.table import History, NamedItems, Table, Vertices
@@ -25,7 +25,7 @@ from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.predict.export import formats_of
 from tux.predict.judge_topics import WORDS, judge_topics
-from tux.predict.predict import TrainedModel
+from tux.predict.predict import TrainedModel, memory_model
 from tux.predict.topics import TOPICS, check_topics, topics_of
 from tux.program.program import Program
 from tux.program.report import Model
@@ -254,6 +254,42 @@ class Run:
         pieces = ((name, pieces_of(each)) for name, each in model.items())
         save(stores.output_path(folder), self._record, self.history.records, pieces, tables)
 
+    @in_python()
+    def write_index(
+        self, folder: str | os.PathLike[str], library: str, *, of: str = ""
+    ) -> dict[str, Any]:
+        """Write an index of the model's vectors into a new folder, in which a library of search
+        finds the best items for a user: "hnswlib", "faiss" or "usearch". Returns what `index.json`
+        there tells: how to ask it, and how much of the best it finds.
+
+        `of` names the end, or vertex type, whose vectors are in the index; left out, the second
+        end. Vectors of a program without inner products are compared by cosine. Raises UsageError
+        if the library is not installed, or there is something in the folder; DataError; DiskError.
+        """
+        return serving.index(folder, library, trained_model(self), self._model(), of)
+
+    # ---- other programs
+
+    @in_python()
+    def serve(
+        self,
+        port: int = 8171,
+        *,
+        host: str = "127.0.0.1",
+        token_file: str | os.PathLike[str] | None = None,
+        exclude: Any = None,
+    ) -> None:
+        """Answer questions about the model by JSON over HTTP, as ``tux serve`` does, until Ctrl-C.
+        The address is told by the logger `tux`.
+
+        `exclude` holds pairs that are not recommended, in memory or in a file. A `host` that other
+        machines reach needs a `token_file`. Raises UsageError if the extra `serve` is not
+        installed, the port is taken, or nothing says who may ask.
+        """
+        model = self._model()
+        trained = trained_model(self)
+        serving.serve_model(trained, model, host, port, token_file, exclude)
+
     # ---- how it looks
 
     def __repr__(self) -> str:
@@ -331,4 +367,4 @@ def _list_numbers(values: Mapping[str, Any]) -> str:
 
 def trained_model(run: Run) -> TrainedModel:
     """Return the model of a run in the form that `tux.predict.predict` takes."""
-    return predicting.memory_model(run._record, run.program, run.vertices, run.context)
+    return memory_model(run._record, run.program, run._model())

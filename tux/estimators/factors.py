@@ -117,7 +117,8 @@ class PairModel(BaseEstimator):
     def _model(self) -> tuple[Run, TrainedModel]:
         """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
-        more = {"user": {}, "item": {}, "tau": {}} | self._columns()
+        more: dict[str, dict[str, np.ndarray]] = {"user": {}, "item": {}, "tau": {}}
+        more |= self._columns()
         users = {"id": self.user_ids_, "f": self.user_factors_, **more["user"]}
         items = {"id": self.item_ids_, "f": self.item_factors_, **more["item"]}
         return model_of(self._program(), {"user": users, "item": items}, more["tau"])
