@@ -242,6 +242,23 @@ class Generate(CallingStage):
         scope = Scope(partition, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | partition.positions()
+        vertices = partition.graph.vertices[self.over]
+        kind = vertices.position_dtype
+        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, kind))}
+        varying |= {"ids": freeze(np.zeros(1, np.int64)), "round": 0}
+        varying |= {name: np.zeros((1, width), kind) for name, width in widths.items()}
+        kernel = scope.kernel(varying, self._loop_of_make(scope))
+        longest = next(iter(widths.values()), 1)
+        asked = "id" in parameters(self.make, self.label)
+
+        def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
+            ids = freeze(np.asarray(vertices.positioned[starts] if asked else starts[:0], np.int64))
+            kernel(_lists(len(starts), longest), starts, ids, round, *lists)
+
+        return run
+
+    def _loop_of_make(self, scope: Scope) -> list[str]:
+        """Return the loop that calls `make` for each vertex."""
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = InjectedGlobal(
             "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)
@@ -253,25 +270,11 @@ class Generate(CallingStage):
         names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
         names |= {"id": lambda: "ids[i]"}
         *seed_stream, call = scope.call(self.make, names, lambda: "starts[i], round")
-        loop = ["for i in range(lo, hi):", *indent_lines([*seed_stream, call])]
-        if "at" in parameters(self.make, self.label):
-            loop = _abreast(seed_stream, call, next(iter(self.lists)))
-            scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
-            scope.scratch.add("states")
-        vertices = partition.graph.vertices[self.over]
-        kind, positioned = vertices.position_dtype, vertices.positioned
-        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, kind))}
-        varying |= {"ids": freeze(np.zeros(1, np.int64)), "round": 0}
-        varying |= {name: np.zeros((1, width), kind) for name, width in widths.items()}
-        kernel = scope.kernel(varying, loop)
-        longest = next(iter(widths.values()), 1)
-        asked = "id" in parameters(self.make, self.label)
-
-        def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
-            ids = freeze(np.asarray(positioned[starts] if asked else starts[:0], np.int64))
-            kernel(_lists(len(starts), longest), starts, ids, round, *lists)
-
-        return run
+        if "at" not in parameters(self.make, self.label):
+            return ["for i in range(lo, hi):", *indent_lines([*seed_stream, call])]
+        scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
+        scope.scratch.add("states")
+        return _abreast(seed_stream, call, next(iter(self.lists)))
 
     def _compile_use(
         self, partition: Partition, use: Udf, widths: dict[str, int]
