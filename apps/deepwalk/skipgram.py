@@ -84,15 +84,15 @@ def centre(u, path, near, m, noise, far, n, a, g, new):
 
 
 def learn(path, noise, p, rng, progress, share):
-    """Train every vertex of a walk as centre, in its order, but for those of a model with which the
-    run begins: their u stay. Where masters take a `share` of changes, these are made so much
-    larger.
+    """Train every vertex of a walk as centre, in its order; where the run begins with a model, the
+    first alone, which is new: the u of others stay. Where masters take a `share` of changes, these
+    are made so much larger.
     """
     a = (p.learning_rate + (LAST - p.learning_rate) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
     far = np.empty(2 * p.window * p.negatives + AT_ONCE, np.int32)
     g, new = np.empty(len(near) + len(far)), np.empty(p.dimensions)
-    for i in range(len(path)):
+    for i in range(min(len(path), 1) if p.known > 0 else len(path)):
         reach, m, n = 1 + rng.below(p.window), 0, 0
         for j in range(max(0, i - reach), min(len(path), i + reach + 1)):
             if j != i:
@@ -102,7 +102,7 @@ def learn(path, noise, p, rng, progress, share):
         while n < m * p.negatives:
             far[n] = j
             n, j = n + 1, j + 1 if j + 1 < len(noise) else 0
-        if m > 0 and path[i].node.id >= p.known:
+        if m > 0:
             centre(path[i].node.u, path, near, m, noise, far, n, a, g, new)
 
 

@@ -97,7 +97,7 @@ def test_a_centre_is_the_formula(m, n):
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_learn_goes_through_a_walk(share):
     """Windows, labels, negatives and the falling step, for the numbers that the stream gives."""
-    p = Row(window=3, negatives=2, dimensions=5, learning_rate=np.float32(0.1))
+    p = Row(known=0, window=3, negatives=2, dimensions=5, learning_rate=np.float32(0.1))
     path, noise = nodes(8, 5), nodes(7, 5, seed=1)
     path[6].node = path[2].node  # a walk that comes by twice
     u, c, others = double_rows(path, "u"), double_rows(path, "c"), double_rows(noise, "c")
@@ -121,7 +121,7 @@ def test_learn_goes_through_a_walk(share):
 def test_learn_leaves_a_walk_of_one_alone():
     path, noise = nodes(1, 4), nodes(3, 4, seed=1)
     before = [row.node.c.copy() for row in noise]
-    p = Row(window=3, negatives=2, dimensions=4, learning_rate=np.float32(0.1))
+    p = Row(known=0, window=3, negatives=2, dimensions=4, learning_rate=np.float32(0.1))
     skipgram.learn(path, noise, p, Stream(np.zeros(1, np.uint64)), np.float32(0), np.float32(1))
     assert all(np.array_equal(row.node.c, old) for row, old in zip(noise, before, strict=True))
     assert np.array_equal(path[0].node.u, nodes(1, 4)[0].node.u)
