@@ -97,8 +97,9 @@ class EdgeLoops:
 
     def per_edge(self, f: Udf, others: str = "") -> Loop:
         """Compile the loop ``for each edge e of lo..hi: f(...)``. It is called with items of
-        edges. `others`: the end that `others` lead to, if `f` asks for them. The loop is called with
-        `Items.beside`, too, then, and goes along the edges of an item and those beside it in turn.
+        edges. `others`: the end that `others` lead to, if `f` asks for them. The loop is called
+        with `Items.beside`, too, then, and goes along the edges of an item and those beside it in
+        turn.
         """
         rows = self._edge()
         call = self.scope.call(f, rows | self._others(others), self._edge_ids)
