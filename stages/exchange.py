@@ -10,6 +10,7 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.base.text import did_you_mean
 from tux.engine.partition import Partition
+from tux.graph import layout
 from tux.program.base_program import AnyProgram, BaseProgram, along, first_edge
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
@@ -190,7 +191,8 @@ class Exchange(CallingStage):
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
         edges = partition.graph.held_out if self.held_out else partition.graph.edges
         if self.by_tile:
-            return Walk.by_tile(partition, edges, role, batch)
+            least = layout.ROWS_BESIDE if self._others_end(partition.program) else 1
+            return Walk.by_tile(partition, edges, role, batch, least)
         vertices = partition.graph.of_role(role)
         parts = 1
         if plan.form == "cells":

@@ -35,9 +35,11 @@ class Walk:
     tile_cuts: tuple[np.ndarray, np.ndarray] = (NO_CUTS, NO_CUTS)
 
     @staticmethod
-    def by_tile(partition: Partition, edges: LocalEdges, role: str, batch: Batch | None) -> Walk:
+    def by_tile(
+        partition: Partition, edges: LocalEdges, role: str, batch: Batch | None, least: int = 1
+    ) -> Walk:
         """Lay out edges in tiles; a block is what lies between two neighbouring cuts of the
-        mini-batch.
+        mini-batch. `least`: rows of a range, if there are so many.
         """
         vertices, other = partition.graph.of_role(role), partition.graph.of_role(edges.other(role))
         n, n_other = len(vertices), len(other)
@@ -48,7 +50,7 @@ class Walk:
             partition.tables[vertices.name].row_bytes(),
             partition.tables[other.name].row_bytes(),
         )
-        how = cuts, n_other, row_bytes, batch.columns if batch else None
+        how = cuts, n_other, row_bytes, batch.columns if batch else None, least
         layout = edges.walk_tiled(role, *how)
         return Walk(
             role,

@@ -244,7 +244,7 @@ def test_epochs_against_numpy(jit, monkeypatch):
 
 @pytest.mark.parametrize("tiles", [1, 8])
 def test_no_drawn_item_is_one_that_the_user_has(tiles, monkeypatch):
-    monkeypatch.setattr(layout, "MIN_TILES", tiles)
+    monkeypatch.setattr(layout, "ROWS_BESIDE", 120 if tiles == 1 else 15)
     triples = np.array(triples_of(BPR(rank=2), 2, monkeypatch))
     user, item, other = triples.T
     assert TRAIN[user, item].all() and not TRAIN[user, other].any()

@@ -89,6 +89,20 @@ class LookingBeside(Program):
         return [MiniBatch(*mixed, order="rotated")]
 
 
+@pytest.fixture(autouse=True)
+def small_ranges(monkeypatch):
+    """Have ranges of few rows."""
+    monkeypatch.setattr(layout, "ROWS_BESIDE", 1)
+
+
+def test_ranges_of_few_vertices_are_one(monkeypatch):
+    monkeypatch.setattr(layout, "ROWS_BESIDE", 12)
+    worker = drive(
+        start(LookingBeside(), EDGES, jit=False), Exchange(look_at_vertices, over="item")
+    )
+    assert set(worker.graph.edges.fields["n"].tolist()) == {ITEMS}
+
+
 @pytest.mark.parametrize("over", ["user", "item"])
 @both
 def test_others_lead_to_the_other_range_of_the_end_that_over_names(jit, over, monkeypatch):

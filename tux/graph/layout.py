@@ -49,6 +49,12 @@ that much mixing.
 """
 
 
+ROWS_BESIDE = 32
+"""Rows of a range, at least, where UDFs compare its edges with others: with fewer there are hardly
+any to compare with.
+"""
+
+
 @dataclass(frozen=True)
 class Layout:
     """The edges in one order. `src`, `dst` are rows (m,) int32 or uint16, or of tiles offsets (m,)
@@ -202,16 +208,21 @@ def strip_rows(row_bytes: int) -> int:
 
 
 def cut_tiles(
-    cuts: np.ndarray, n_other: int, row_bytes: tuple[int, int], columns: np.ndarray | None
+    cuts: np.ndarray,
+    n_other: int,
+    row_bytes: tuple[int, int],
+    columns: np.ndarray | None,
+    least: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut the rows of the enumerated end and of the other one, `n_other`, into the ranges of tiles.
     None crosses one of the `cuts`. `row_bytes`: of either end. `columns`: the ranges of the other
-    end, if they are given.
+    end, if they are given. `least`: rows of a range, if there are so many.
     """
-    own = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
+    own = refine(cuts, max(least, tile_rows(int(cuts[-1]), row_bytes[0])))
     if columns is not None:
         return own, columns
-    return own, refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+    most = max(least, tile_rows(n_other, row_bytes[1]))
+    return own, refine(np.array([0, n_other]), most)
 
 
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:

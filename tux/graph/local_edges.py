@@ -174,13 +174,15 @@ class LocalEdges:
         n_other: int,
         row_bytes: tuple[int, int],
         columns: np.ndarray | None = None,
+        least: int = 1,
     ) -> Layout:
         """Lay out the edges in tiles; a block has the tiles between two neighbouring `cuts` of
         `role`. `row_bytes`: of `role`, of the other end. `columns`: boundaries of the tiles in rows
-        of the other end, if they are given.
+        of the other end, if they are given. `least`: rows of a range, if there are so many.
         """
-        name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
-        over_cuts, other_cuts = cut_tiles(cuts, n_other, row_bytes, columns)
+        of = b"" if columns is None else columns.tobytes()
+        name = ("tiled", role, cuts.tobytes(), of, *([least] if least > 1 else []))
+        over_cuts, other_cuts = cut_tiles(cuts, n_other, row_bytes, columns, least)
         more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
         strips = self.other(role) if more else role, strip_rows(row_bytes[more])
         if not self._take_kept(name, over_cuts.tobytes(), other_cuts.tobytes(), strips):
