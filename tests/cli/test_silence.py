@@ -102,7 +102,7 @@ def test_a_run(tux, ratings, make_slow):
         (["predict", "run", "--nearest", "1"], "tux.predict.neighbours.similar", "predict"),
         (
             ["export", "run", "--format", "arrays", "--out", "a.npz"],
-            "tux.predict.export._model",
+            "tux.predict.export.read_model",
             "make arrays of the model",
         ),
         (["info", "run"], "tux.cli.info.read_run", "look at run"),

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tux.api.options import options_of
-from tux.api.table import Vertices
 from tux.arrays.edges import EdgeData
-from tux.arrays.given import ids_of
-from tux.arrays.ids import Ids
-from tux.base.errors import DataError
 from tux.base.text import flags_to_arguments
 from tux.inputs.pairs import read_pairs
 from tux.options.options import Reading
 from tux.predict import rows
 from tux.predict.predict import TrainedModel
 from tux.predict.predict import predict as predict_pairs
-from tux.program.program import Program
-from tux.run_folder.folder import RunRecord as Record
 
 
 def warn(text: str) -> None:
     """Warn of something odd in one line, by the logger "tux"."""
     logging.getLogger("tux").warning(flags_to_arguments(text))
-
-
-def memory_model(
-    record: Record,
-    program: Program,
-    vertices: Mapping[str, Vertices],
-    context: Mapping[str, np.ndarray],
-) -> TrainedModel:
-    """Return a model in memory in the form that `tux.predict.predict` takes."""
-
-    def read_columns(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-        table: Any = context if name == "tau" else vertices[name]
-        if missing := [field for field in fields if field not in table]:
-            raise DataError(
-                f"the model's {name} has no {missing[0]}",
-                do="use the program as it was when the model was trained",
-            )
-        return {field: table[field] for field in fields}, "the model"
-
-    def ids() -> dict[str, Ids]:
-        return {name: ids_of(each.ids) for name, each in vertices.items()}
-
-    return TrainedModel(record, program, read_columns, ids, "RUN")
 
 
 def predict(

@@ -25,6 +25,7 @@ from tux.options.options import Reading
 from tux.options.python_words import in_python
 from tux.predict.export import formats_of
 from tux.predict.judge_topics import WORDS, judge_topics
+from tux.predict.predict import memory_model
 from tux.predict.topics import TOPICS, check_topics, topics_of
 from tux.program.program import Program
 from tux.program.report import Model
@@ -310,7 +311,7 @@ class Run:
 
     def _trained_model(self) -> Any:
         """Return the model in the form that `tux.predict.predict` takes."""
-        return predicting.memory_model(self._record, self.program, self.vertices, self.context)
+        return memory_model(self._record, self.program, self._model())
 
     def _model(self) -> Model:
         """Return the model in the form that the program's report takes."""

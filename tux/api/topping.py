@@ -14,9 +14,9 @@ from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.arrays.given import ids_of
 from tux.base.errors import DataError, UsageError
-from tux.base.text import did_you_mean, plural
+from tux.base.text import plural
 from tux.predict.factors import factors_of
-from tux.predict.neighbours import vectors_of
+from tux.predict.neighbours import choose_vectors
 from tux.predict.predict import TrainedModel
 from tux.predict.rows import columns_of_new
 from tux.predict.topk import Excluded, group_by_query, keep_positions
@@ -83,18 +83,7 @@ def similar(
     """Find the nearest vertices: see `tux.Run.similar`. `preferred`: vertex types whose vectors are
     taken first.
     """
-    vectors = {f"{kind}.{name}": (kind, name) for kind, name in vectors_of(fields)}
-    if not vectors:
-        raise UsageError(
-            "the model has no vectors to compare", do="its vertices have no such field"
-        )
-    last = next((end for end in preferred if end in dict(vectors.values())), None)
-    last = last or [kind for kind, _ in vectors.values()][-1]
-    field = field or next(name for name, (kind, _) in vectors.items() if kind == last)
-    if field not in vectors:
-        do = f"{did_you_mean(field, vectors)}there are: {', '.join(vectors)}"
-        raise UsageError(f"the model has no vectors {field!r}", do=do)
-    kind, name = vectors[field]
+    kind, name = choose_vectors(fields, field, preferred)
     rows = _rows(vertices[kind], ids, kind)
     places, cosines = nearest_rows(fields[kind][name], rows, whole_number(n))
     known = vertices[kind].ids

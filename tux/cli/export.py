@@ -8,24 +8,30 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags
-from tux.predict.export import check_format, export, exporter
-from tux.program.report import GANTT, Document
+from tux.predict.export import check_format, export, exporter, read_model
+from tux.program.report import GANTT, INDEXES, Document
+
+OF_SOME = {
+    "--from": ("low", (GANTT,), "chooses a time of a run"),
+    "--to": ("high", (GANTT,), "chooses a time of a run"),
+    "--of": ("of", INDEXES, "chooses the vectors of an index"),
+}
+"""Flags that belong to some formats alone: their names here, the formats, and what they do."""
 
 
 def command(argv: list[str]) -> int:
     """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do, or
-    `gantt` and `writer` for a Gantt chart.
+    `write_index` for an index, or `gantt` and `writer` for a Gantt chart.
     """
     args = _flags().parse(argv)
     show.phase(f"look at {args.dir}")
+    if args.format not in (GANTT, *INDEXES):
+        check_format(args.dir, args.format)
+    _check(args)
     if args.format == GANTT:
         return _gantt(args)
-    check_format(args.dir, args.format)
-    if args.low is not None or args.high is not None:
-        raise UsageError(
-            f"--from and --to choose a time of a run, and {args.format} has none",
-            do=f"leave them out, or say --format {GANTT}",
-        )
+    if args.format in INDEXES:
+        return _index(args)
     write = exporter(args.out, args.format, args.labels, warn=show.warn)
     show.phase(f"make {args.format} of the model")
     arrays = export(args.dir, args.format, warn=show.warn)
@@ -41,23 +47,37 @@ def command(argv: list[str]) -> int:
     return 0
 
 
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that belong to other formats. UsageError."""
+    for flag, (name, formats, does) in OF_SOME.items():
+        if getattr(args, name) is not None and args.format not in formats:
+            raise UsageError(
+                f"{flag} {does}, and {args.format} has none",
+                do=f"leave it out, or say --format {' or '.join(formats)}",
+            )
+    if args.labels is not None and args.format in (GANTT, *INDEXES):
+        raise UsageError(f"--labels colour a picture, not {args.format}", do="leave them out")
+
+
 def _flags() -> Flags:
     about = (
         "Write what another program wants of a trained model, such as pyldavis of one of topics, "
-        "or draw a picture of its vectors; or draw what the workers of a run did when (gantt)."
+        "or draw a picture of its vectors, or make an index of them for hnswlib, faiss or usearch; "
+        "or draw what the workers of a run did when (gantt)."
     )
     usage = "DIR --format NAME --out FILE [flags]"
     flags = Flags("tux export", about, usage)
     flags.add("dir", "folder of a run", INPUT, metavar="DIR")
     flags.add(
         "--format",
-        "arrays, gantt, or another format of the model's app; a wrong name lists them",
+        "arrays, gantt, hnswlib, faiss, usearch, or another format of the model's app; a wrong "
+        "name lists them",
         required=True,
     )
     flags.add(
         "--out",
         "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
-        "for gantt; any name for word2vec",
+        "for gantt; any name for word2vec; a new folder for an index",
         OUTPUT,
         required=True,
     )
@@ -65,6 +85,12 @@ def _flags() -> Flags:
         "--labels",
         "colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
         INPUT,
+    )
+    flags.add(
+        "--of",
+        "index: the end of edges, or the vertex type, whose vectors are in it [default: the "
+        "second end]",
+        metavar="END",
     )
     flags.add(
         "--from",
@@ -83,14 +109,43 @@ def _flags() -> Flags:
     return flags
 
 
+def _index(args: argparse.Namespace) -> int:
+    """Write an index of vectors, and tell how well it finds what is to be found."""
+    from tux.predict.index import ENOUGH_RECALL, FOUND, write_index
+    from tux.predict.predict import reopen_program
+    from tux.run_folder.folder import read_run
+
+    run = read_run(args.dir)
+    program = reopen_program(run, args.dir, show.warn)
+    made = write_index(
+        args.out,
+        args.format,
+        program,
+        read_model(args.dir, program),
+        of=args.of or "",
+        seed=run.seed,
+        say=show.phase,
+    )
+    recall = made[f"recall@{FOUND}"]
+    if recall < ENOUGH_RECALL:
+        show.warn(
+            f"the index finds {recall:.3f} of the best {FOUND}, with the largest parameters that "
+            "are tried; to find more, search with more effort"
+        )
+    chosen = ", ".join(f"{name} {n:,}" for name, n in {**made["build"], **made["search"]}.items())
+    show.say(
+        f"{args.out}: {plural(made['count'], made['of'])}, {made['measures']}, "
+        f"{made['dimension']} numbers each; recall@{FOUND} {recall:.4f} ({chosen})"
+    )
+    return 0
+
+
 def _gantt(args: argparse.Namespace) -> int:
     """Write a Gantt chart of a run, which need not have a model yet."""
     from tux.monitor.trace.gantt import read_gantt
     from tux.monitor.trace.gantt_files import writer
     from tux.run_folder.folder import read_run
 
-    if args.labels is not None:
-        raise UsageError(f"--labels colour a picture, not {GANTT}", do="leave them out")
     run, write = read_run(args.dir), writer(args.out)
     show.phase("read what its workers did")
     found = read_gantt(args.dir, args.low, args.high)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tux.api.predicting import memory_model
 from tux.api.result import Run
 from tux.api.running import run
 from tux.arrays.arrow import STRING
@@ -23,9 +22,10 @@ from tux.engine.records import metrics
 from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
 from tux.options.watcher import NullWatcher
-from tux.predict.predict import TrainedModel, score_edges
+from tux.predict.predict import TrainedModel, memory_model, score_edges
 from tux.program import sources
 from tux.program.program import Program
+from tux.program.report import Model
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
 
@@ -97,7 +97,8 @@ def model_of(
     record = Record(app, program.parameters, 0, {}, DataOrigin("memory", ""))
     held = {kind: columns | {"id": _text(columns["id"])} for kind, columns in vertices.items()}
     run = Run(record, program, [], held | {"tau": context}, {})
-    return run, memory_model(record, program, run.vertices, context)
+    ids = {kind: each.ids for kind, each in run.vertices.items()}
+    return run, memory_model(record, program, Model({**run.vertices, "tau": context}, ids))
 
 
 def _text(ids: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from tux.io.vertices.word2vec import write_binary, write_text
 from tux.predict.predict import reopen_program
 from tux.program.naming import describe_value, place
 from tux.program.program import Program
-from tux.program.report import GANTT, Document, Export, Model
+from tux.program.report import GANTT, INDEXES, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.run_folder.folder import drop_nonfinite, read_run
 from tux.run_folder.model_columns import LazyColumns
@@ -51,7 +51,7 @@ def export(
     """
     check_format(folder, form)
     program, formats = _formats(folder, warn)
-    return _as_arrays(form, formats[form], formats[form](program, _model(folder, program)))
+    return _as_arrays(form, formats[form], formats[form](program, read_model(folder, program)))
 
 
 def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarray]:
@@ -94,10 +94,11 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
     """
     _, formats = _formats(folder, lambda text: None)
     if form not in formats:
-        near = did_you_mean(form, [*formats, GANTT])
+        near = did_you_mean(form, [*formats, *INDEXES, GANTT])
         raise UsageError(
             f"no format {form!r}",
-            do=f"{near}formats of this model: {', '.join(formats)}; of its run: {GANTT}",
+            do=f"{near}formats of this model: {', '.join(formats)}; "
+            f"of its vectors: {', '.join(INDEXES)}; of its run: {GANTT}",
         )
 
 
@@ -133,7 +134,7 @@ def _arrays(program: Program, model: Model) -> dict[str, Any]:
     return arrays
 
 
-def _model(folder: str | os.PathLike[str], program: Program) -> Model:
+def read_model(folder: str | os.PathLike[str], program: Program) -> Model:
     """Read the model in a run's folder, without the training edges: each column when a format asks
     for it.
     """

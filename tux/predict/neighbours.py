@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
+from tux.base.text import did_you_mean
 from tux.predict.predict import reopen_program
 from tux.predict.topk import similar
 from tux.run_folder.folder import read_run
@@ -34,6 +35,28 @@ def vectors_of(fields: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str],
         and array.ndim == 2
         and array.dtype.kind == "f"
     }
+
+
+def choose_vectors(
+    fields: Mapping[str, Mapping[str, Any]], field: str = "", preferred: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Return the vertex type and the field of the vectors that `field` names: "item.f", or "item"
+    for the first of this type. Left out: the first of the first of the types `preferred` that has
+    one, else of the last type that has one. UsageError if there are no such vectors.
+    """
+    vectors = {f"{kind}.{name}": (kind, name) for kind, name in vectors_of(fields)}
+    if not vectors:
+        raise UsageError(
+            "the model has no vectors to compare", do="its vertices have no such field"
+        )
+    first = {kind: (kind, name) for kind, name in reversed(vectors.values())}
+    if not field:
+        last = [*vectors.values()][-1][0]
+        return first[next((kind for kind in preferred if kind in first), last)]
+    if field not in vectors and field not in first:
+        do = f"{did_you_mean(field, [*vectors, *first])}there are: {', '.join(vectors)}"
+        raise UsageError(f"the model has no vectors {field!r}", do=do)
+    return vectors.get(field) or first[field]
 
 
 def nearest_of(
@@ -58,11 +81,8 @@ def nearest_of(
     models = {kind: read_parquet(Path(folder, "model", f"{kind}.parquet")) for kind in ids}
     matrices = vectors_of(models)
     if field:
-        kind, _, name = field.partition(".")
-        if (kind, name) not in matrices:
-            known = ", ".join(".".join(each) for each in matrices) or "none"
-            raise UsageError(f"the model has no vectors {field!r}", do=f"it has: {known}")
-        matrices = {(kind, name): matrices[kind, name]}
+        chosen = choose_vectors(models, field)
+        matrices = {chosen: matrices[chosen]}
     if not matrices:
         raise UsageError(
             f"{type(program).__name__} has no vectors to compare",

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.given import to_given_type
+from tux.arrays.given import ids_of, to_given_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import is_changed
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import data_name, plural
 from tux.engine.worker import Worker
@@ -28,6 +28,7 @@ from tux.program import sources
 from tux.program.base_program import other_types
 from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
+from tux.program.report import Model
 from tux.program.stage import Stage
 from tux.run_folder.folder import RunRecord, fill, read_run
 from tux.run_folder.model_files import Stored, model_reader, read_ids
@@ -138,6 +139,26 @@ def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -
     program = reopen_program(run, folder, warn)
     ids = partial(read_ids, folder, program)
     return TrainedModel(run, program, model_reader(folder), ids, os.fspath(folder))
+
+
+def memory_model(run: RunRecord, program: Program, model: Model, name: str = "RUN") -> TrainedModel:
+    """Return a model whose columns are in memory, or are kept there once they have been read, in
+    the form that predicts.
+    """
+
+    def read_columns(kind: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        table = model.fields[kind]
+        if missing := [field for field in fields if field not in table]:
+            raise DataError(
+                f"the model's {kind} has no {missing[0]}",
+                do="use the program as it was when the model was trained",
+            )
+        return {field: table[field] for field in fields}, "the model"
+
+    def read_known() -> dict[str, Ids]:
+        return {kind: ids_of(ids) for kind, ids in model.ids.items()}
+
+    return TrainedModel(run, program, read_columns, read_known, name)
 
 
 def score_with_model(

@@ -134,7 +134,7 @@ def _read_asked(
     )
     if exclude is None:
         return asked
-    seen = _read_excluded(exclude, run, program, ids, columns, warn)
+    seen = read_excluded(exclude, run, program, ids, columns, warn)
     return asked.without(seen, len(ids[program.edge.ends[1]]))
 
 
@@ -218,7 +218,7 @@ def _first_names(ids: np.ndarray) -> str:
     return ", ".join(different[:SHOWN]) + ", ..." * (len(different) > SHOWN)
 
 
-def _read_excluded(
+def read_excluded(
     pairs: Source,
     run: RunRecord,
     program: Program,

@@ -86,14 +86,8 @@ def fold_in(
     Raises as `predict_rows`, and UsageError for a program that has no stages for it.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
-    program = model.program
+    program, role = model.program, end_to_fold_in(model, of)
     roles = program.edge.roles
-    if of and of not in roles:
-        raise UsageError(
-            f"{type(program).__name__} has no end {of!r}",
-            do=f"{did_you_mean(of, roles)}its ends are {' and '.join(roles)}",
-        )
-    role = of or (model.role if program.predict() is not None else "") or roles[0]
     stages = stages_to_fold_in(program, role)
     if not stages:
         raise UsageError(
@@ -111,6 +105,19 @@ def fold_in(
         kind = dict(zip(roles, program.edge.ends, strict=True))[role]
         warn(f"nothing is known of {plural(nothing, kind)}: vectors of zeros")
     return _keep_known(model, found, role) if keep_known else found
+
+
+def end_to_fold_in(model: TrainedModel, of: str = "") -> str:
+    """Return the end of which `fold_in` finds new vertices: `of`, or the one that it takes where
+    this is left out. UsageError if there is no such end.
+    """
+    program, roles = model.program, model.program.edge.roles
+    if of and of not in roles:
+        raise UsageError(
+            f"{type(program).__name__} has no end {of!r}",
+            do=f"{did_you_mean(of, roles)}its ends are {' and '.join(roles)}",
+        )
+    return of or (model.role if program.predict() is not None else "") or roles[0]
 
 
 def columns_of_new(folded: Columns, program: Program) -> Columns:

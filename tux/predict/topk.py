@@ -75,8 +75,7 @@ def similar(
     vectors, rows = _matrix(vectors, "vectors"), np.asarray(rows, np.int64)
     if rows.size and not (0 <= rows.min() and rows.max() < len(vectors)):
         raise UsageError(f"rows {rows.min()} to {rows.max()} of {len(vectors):,} vectors")
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    scale = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
+    scale = unit_scales(vectors)
     units = (vectors[rows] * scale[rows, None]).astype(np.float32)
     itself = np.arange(len(rows) + 1), rows
     most = min(n, max(len(vectors) - 1, 0)) if n > 0 else n
@@ -84,6 +83,14 @@ def similar(
         return np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0), np.float32)
     places, cosines = _best_items(units, vectors, most, itself, progress, scale=scale)
     return places, np.where(places < 0, cosines, cosines.clip(-1, 1))
+
+
+def unit_scales(vectors: np.ndarray) -> np.ndarray:
+    """Return the numbers by which vectors (N, r) get the length 1, (N,) float64; 0 for a vector of
+    zeros.
+    """
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
 
 
 def group_by_query(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
@@ -120,10 +127,10 @@ def _matrix(array: np.ndarray, name: str) -> np.ndarray:
     matrix = np.ascontiguousarray(array, np.float32)
     if matrix.ndim != 2:
         raise UsageError(f"{name} has shape {matrix.shape}, not (rows, numbers)")
-    return _read_only(matrix)
+    return read_only(matrix)
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
+def read_only(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array. If all arrays are of one kind, numba compiles only
     once.
     """
@@ -162,7 +169,7 @@ def _best_items(
         nonlocal done
         block, part = task
         asked = queries[block]
-        own_offsets = _read_only(offsets[block.start : block.start + len(asked) + 1])
+        own_offsets = read_only(offsets[block.start : block.start + len(asked) + 1])
         found = _search(asked, items, part, n, (own_offsets, positions), extra[0], extra[1])
         with lock:
             done += 1
@@ -182,7 +189,7 @@ def _best_items(
         block = blocks[at]
         places = np.concatenate(found[at * per_block : (at + 1) * per_block], axis=1)
         own_of = None if own is None else own[block]
-        scores = _exact_scores(queries[block], items, places, own_of, bias, scale)
+        scores = exact_scores(queries[block], items, places, own_of, bias, scale)
         order = np.lexsort((places, -scores), axis=1)[:, :n]
         best[block] = np.take_along_axis(places, order, axis=1)
         values[block] = np.take_along_axis(scores, order, axis=1)
@@ -191,7 +198,7 @@ def _best_items(
     return best, values
 
 
-def _exact_scores(
+def exact_scores(
     queries: np.ndarray,
     items: np.ndarray,
     places: np.ndarray,
@@ -227,7 +234,7 @@ def _ranges(items: int, blocks: int) -> list[range]:
 def _sort_exclusions(exclude: Excluded | None, queries: int) -> Excluded:
     """Sort the excluded items of each query. UsageError for arrays that do not fit."""
     if exclude is None:
-        return np.zeros(queries + 1, np.int64), _read_only(np.empty(0, np.int64))
+        return np.zeros(queries + 1, np.int64), read_only(np.empty(0, np.int64))
     offsets, positions = (np.ascontiguousarray(each, np.int64) for each in exclude)
     counts = np.diff(offsets)
     if len(offsets) != queries + 1 or offsets[-1] != len(positions) or (counts < 0).any():
@@ -239,7 +246,7 @@ def _sort_exclusions(exclude: Excluded | None, queries: int) -> Excluded:
     rows = np.repeat(np.arange(queries), counts)
     if ((np.diff(positions) < 0) & (np.diff(rows) == 0)).any():
         positions = positions[np.lexsort((positions, rows))]
-    return offsets, _read_only(positions)
+    return offsets, read_only(positions)
 
 
 def _search(
@@ -290,21 +297,19 @@ def _keep_best(scores, width, first, offsets, positions, best, places, counts): 
             if above:
                 for j in range(start, min(start + CHUNK, width)):
                     score, place = row[j], first + j
-                    if score > least and not _is_among(
-                        positions, offsets[i], offsets[i + 1], place
-                    ):
+                    if score > least and not is_among(positions, offsets[i], offsets[i + 1], place):
                         if counts[i] < n:
-                            _push(best[i], places[i], counts[i], score, place)
+                            push_score(best[i], places[i], counts[i], score, place)
                             counts[i] += 1
                         else:
-                            _replace(best[i], places[i], score, place)
+                            replace_worst(best[i], places[i], score, place)
                         if counts[i] == n:
                             least = best[i, 0]
             start += CHUNK
 
 
 @cached_njit
-def _is_among(positions, low, high, place):  # type: ignore[no-untyped-def]
+def is_among(positions, low, high, place):  # type: ignore[no-untyped-def]
     """Return whether a place is in ``positions[low:high]``, which ascend."""
     while low < high:
         middle = (low + high) // 2
@@ -323,7 +328,7 @@ def _is_worse(score, place, other, other_place):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
+def push_score(best, places, count, score, place):  # type: ignore[no-untyped-def]
     """Add a score and its place to a heap of `count`."""
     at = count
     while at > 0:
@@ -336,7 +341,7 @@ def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _replace(best, places, score, place):  # type: ignore[no-untyped-def]
+def replace_worst(best, places, score, place):  # type: ignore[no-untyped-def]
     """Replace the worst of a full heap by a better one."""
     n, at = len(best), 0
     while 2 * at + 1 < n:

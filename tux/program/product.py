@@ -33,6 +33,14 @@ class Product(NamedTuple):
         return needed | ({"tau": [self.offset]} if self.offset else {})
 
 
+def has_product(program: Program) -> bool:
+    """Return whether the program says that its scores are inner products, of two types of
+    vertices.
+    """
+    stage = None if program.predict() is None else score_of(program)
+    return bool(getattr(stage, "factors", None)) and len(set(program.edge.ends)) == 2
+
+
 def product_of(program: Program) -> Product:
     """Return the terms of the program's scores. UsageError if it does not say that they are inner
     products, of two types of vertices; ProgramError if it names fields that are none.

@@ -76,6 +76,11 @@ GANTT = "gantt"
 this name.
 """
 
+INDEXES = ("hnswlib", "faiss", "usearch")
+"""The formats of `tux export` that are indexes of the model's vectors, named as their libraries: no
+report has another one of these names.
+"""
+
 
 class Report:
     """Base class of all reports, which tells nothing. A program names one: ``report = Ranks()``.
@@ -128,7 +133,8 @@ class Report:
 
     def exports(self) -> dict[str, Export]:
         """Return the formats into which `tux export` can turn a model, by name: ``f(program,
-        model)`` returns arrays by name. The model has no edges then. "gantt" is no name for one.
+        model)`` returns arrays by name. The model has no edges then. Each model has "hnswlib",
+        "faiss" and "usearch" already, and each run "gantt".
         """
         return {}
 

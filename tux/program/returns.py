@@ -15,7 +15,7 @@ from tux.program.base_program import BaseProgram
 from tux.program.hooks import check_parameters
 from tux.program.input import Input
 from tux.program.naming import describe_value, place
-from tux.program.report import GANTT, Report
+from tux.program.report import GANTT, INDEXES, Report
 
 
 def call_hook(owner: Input | Report, hook: str, *arguments: Any) -> Any:
@@ -147,7 +147,8 @@ def _exports(returned: Any, arguments: tuple[Any, ...]) -> str:
             return f"one named {name!r}"
         if not callable(function):
             return f"{describe_value(function)} as {name}"
-    return f"one named {GANTT}, which each run has already" if GANTT in returned else ""
+    taken = [name for name in (GANTT, *INDEXES) if name in returned]
+    return f"one named {taken[0]}, which each run has already" if taken else ""
 
 
 def _nothing(returned: Any, arguments: tuple[Any, ...]) -> str:
