@@ -67,6 +67,8 @@ END = """
   `filter_already_liked_items`, and fills up rows that have too few items.
 - `--format gantt` is of a run and not of its model ([watch.md](watch.md#a-gantt-chart)); Python has
   it not.
+- `--format hnswlib`, `faiss` and `usearch` make indexes of vectors, which these libraries read, as
+  `tests/predict/test_index.py` shows: [serving.md](serving.md#an-index-for-a-search-library).
 - pandas reads numbers of JSON to the last digit with `precise_float=True`.
 - Tests of implicit are among the slow ones, and need the extra `bench`.
 """

@@ -38,11 +38,12 @@ BELOW = {
     "figures": ("io", "partition"),
     "predict": ("inputs", "figures"),
     "monitor": ("predict",),
+    "serve": ("monitor",),
     "runs": ("stages", "monitor"),
     "backends": ("inputs",),
     "compare": ("graph", "io"),
-    "api": ("runs", "backends"),
-    "cli": ("runs", "backends", "compare"),
+    "api": ("runs", "backends", "serve"),
+    "cli": ("runs", "backends", "compare", "serve"),
     "apps": ("stages", "predict"),
     "estimators": ("apps", "api"),
     "tests": ("bench", "fuzz", "estimators"),
@@ -84,6 +85,10 @@ ONE_DOOR = (
     "mlflow",
     "tensorboardX",
     "sklearn",
+    "hnswlib",
+    "faiss",
+    "usearch",
+    "uvicorn",
 )
 SEVERAL_DOORS = {
     # files; values; tables in memory; and the file systems through which all files are opened

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.api import predicting, topping
+from tux.api import predicting, serving, topping
 from tux.api.curve import draw_curve
 from tux.api.options import options_of
 from tux.api.table import History, NamedItems, Table, Vertices
@@ -253,6 +253,42 @@ class Run:
         model |= {"tau": self.context}
         pieces = ((name, pieces_of(each)) for name, each in model.items())
         save(stores.output_path(folder), self._record, self.history.records, pieces, tables)
+
+    @in_python()
+    def write_index(
+        self, folder: str | os.PathLike[str], library: str, *, of: str = ""
+    ) -> dict[str, Any]:
+        """Write an index of the model's vectors into a new folder, in which a library of search
+        finds the best items for a user: "hnswlib", "faiss" or "usearch". Returns what `index.json`
+        there tells: how to ask it, and how much of the best it finds.
+
+        `of` names the end, or vertex type, whose vectors are in the index; left out, the second
+        end. Vectors of a program without inner products are compared by cosine. Raises UsageError
+        if the library is not installed, or there is something in the folder; DataError; DiskError.
+        """
+        return serving.index(folder, library, self._trained_model(), self._model(), of)
+
+    # ---- other programs
+
+    @in_python()
+    def serve(
+        self,
+        port: int = 8171,
+        *,
+        host: str = "127.0.0.1",
+        token_file: str | os.PathLike[str] | None = None,
+        exclude: Any = None,
+    ) -> None:
+        """Answer questions about the model by JSON over HTTP, as ``tux serve`` does, until Ctrl-C.
+        The address is told by the logger `tux`.
+
+        `exclude` holds pairs that are not recommended, in memory or in a file. A `host` that other
+        machines reach needs a `token_file`. Raises UsageError if the extra `serve` is not
+        installed, the port is taken, or nothing says who may ask.
+        """
+        model = self._model()
+        trained = self._trained_model()
+        serving.serve_model(trained, model, host, port, token_file, exclude)
 
     # ---- how it looks
 

@@ -16,7 +16,8 @@ IRREGULAR = {
 NEAR = 0.5  # similarity, by `difflib`, of a wrong word and the one that may be meant
 LONGEST = 2000  # characters of a line of a message
 _COMMAND = re.compile(
-    r"(\btux (?:run|predict|partition|export|info|check|watch|generate)\b(?:(?![;,]|\.(?:\s|$)).)*)"
+    r"(\btux (?:run|predict|partition|export|serve|info|check|watch|generate)\b"
+    r"(?:(?![;,]|\.(?:\s|$)).)*)"
 )
 """A command of the command line, which stays as it is."""
 _FLAG = re.compile(

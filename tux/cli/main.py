@@ -1,5 +1,5 @@
 """The command line: ``tux run``, ``check``, ``partition``, ``split``, ``generate``, ``predict``,
-``export``, ``watch``, ``info``, ``stubs``, ``doctor``.
+``export``, ``serve``, ``watch``, ``info``, ``stubs``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -36,6 +36,7 @@ ABOUT = {
     "generate": "write ratings, a corpus, samples or a graph with known truth",
     "predict": "score pairs of ids, or new rows such as documents, by a trained model",
     "export": "write what other programs want of a trained model",
+    "serve": "answer by a trained model over HTTP: the best items, similar ones, new users",
     "watch": "show a run in a browser, while it goes on and afterwards",
     "info": "tell what is in a run's folder or a file of edges",
     "stubs": "write types of a program's rows, by which editors complete their fields",
@@ -182,7 +183,7 @@ def _command(argv: list[str]) -> int:
             f"unknown command {name}", do=f"{did_you_mean(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
     here = {"partition": _partition, "generate": generate, "info": _info, "doctor": _doctor}
-    with nullcontext() if name == "watch" else show.show_progress(name):
+    with nullcontext() if name in ("serve", "watch") else show.show_progress(name):
         command = here.get(name) or import_module(f"tux.cli.{name}").command
         return int(command(rest))
 
