@@ -91,4 +91,4 @@ def rate(user, item, tau, p):
     """
     known = user.norm[0] > 0 and item.norm[0] > 0
     rest = dot(user.f, item.f) + mean_of_biased(tau, p) if known else tau.mean
-    return rest + p.biases.of(user) + p.biases.of(item)
+    return np.float64(rest) + p.biases.of(user) + p.biases.of(item)
