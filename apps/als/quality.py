@@ -15,7 +15,7 @@ def rate(user, item, tau, p):
     """
     known = user.n > 0 and item.n > 0
     rest = dot(user.f, item.f) + tau.offset if known else tau.mean
-    return rest + p.biases.of(user) + p.biases.of(item)
+    return np.float64(rest) + p.biases.of(user) + p.biases.of(item)
 
 
 def measure(user, item, rating, tau, p):

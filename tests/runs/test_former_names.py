@@ -20,7 +20,7 @@ from tux.run_folder.folder import read_run
 from tux.runs.session import resume, run
 
 FORMER = {"learning_rate": "step", "batch_size": "batch"}
-NOW = {"rank": 2, "learning_rate": 0.07, "reg": 0.05, "warm": 4, "batch_size": 20}
+NOW = {"rank": 2, "learning_rate": 0.07, "reg": 0.05, "warm": 4, "batch_size": 20, "biases": False}
 
 
 @pytest.fixture
