@@ -102,5 +102,5 @@ def rate(user, item, tau, p):
     mean, and what biases there are.
     """
     known = user.norm[0] > 0 and item.norm[0] > 0
-    rest = np.float64(dot(user.f, item.f)) + mean_of_biased(tau, p) if known else tau.mean
-    return rest + p.biases.of(user) + p.biases.of(item)
+    rest = dot(user.f, item.f) + mean_of_biased(tau, p) if known else tau.mean
+    return np.float64(rest) + p.biases.of(user) + p.biases.of(item)

@@ -128,4 +128,4 @@ def test_numbers_of_entries_travel_where_they_count(parameters, wanted):
 
 def test_copies_are_no_part_of_the_model():
     fields = Linear.vertices["feature"].fields
-    assert [name for name, field in fields.items() if field.in_model] == ["w"]
+    assert [name for name, field in fields.items() if field.in_model] == ["w", "stiffness"]

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from support.messages import message
 
+from tux.api.result import Run
 from tux.base.errors import DataError, UsageError
 from tux.estimators import AlternatingLeastSquares, MatrixFactorization, fitting
 
@@ -170,7 +171,8 @@ def test_a_fitted_model_is_plain_arrays(model, ratings, tmp_path):
     again = joblib.load(tmp_path / "model")
     assert np.array_equal(again.predict(ratings[:2]), model.predict(ratings[:2]))
     kinds = {type(value) for value in vars(model).values()}
-    assert kinds == {bool, int, float, type(None), np.ndarray, dict}
+    # the run is that with which partial_fit begins
+    assert kinds == {bool, int, float, type(None), np.ndarray, dict, Run}
     assert not hasattr(clone(model), "user_ids_")
 
 

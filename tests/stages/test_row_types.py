@@ -69,6 +69,10 @@ def test_rows_of_two_types(classes):
         "measure": ("_support_programs_annotated.Measure", "the loss"),
         "workers": ("int", "the number of workers"),
         "slack": ("int", "the number of clocks that workers may be apart"),
+        "known": (
+            "int",
+            "the vertices at the first end that the model has with which the run begins",
+        ),
     }
 
 
