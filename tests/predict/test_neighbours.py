@@ -80,10 +80,10 @@ def test_of_a_model(model):
         ("mf", "01", {}, "is called '01'"),
         ("mf", "x", {}, "is called 'x'"),
         ("mf", "5", {}, r"several types: item, user\n.*--field item.f or --field user.f"),
-        ("mf", "5", {"field": "user"}, r"no vectors 'user'\n.*it has: user"),
+        ("mf", "5", {"field": "usr"}, r"no vectors 'usr'\n.*there are: .*user.f"),
         ("mf", "5", {"count": 0}, "--count 0"),
         ("out", "ann", {}, "no item is called 'ann'"),
-        ("out", "007", {"field": "user.degree"}, "it has: item.q, item.r"),
+        ("out", "007", {"field": "user.degree"}, "there are: item.q, item.r"),
     ],
 )
 def test_mistakes(model, folder, vertex, how, words):

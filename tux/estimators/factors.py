@@ -34,6 +34,8 @@ class PairModel(BaseEstimator):
     A subclass says by which program they are found, and what pairs without a vector get.
     """
 
+    biases = False  # of one that was pickled earlier, too
+
     _guess: str
     """What pairs of an unknown user or item get, for the warning that all do."""
 
@@ -139,7 +141,6 @@ def is_position(at: np.ndarray, ids: np.ndarray) -> np.ndarray:
 class FactorModel(RegressorMixin, PairModel):
     """A model of ratings, perhaps with biases."""
 
-    biases = False  # of one that was pickled earlier, too
     _guess = "the mean"
 
     def _offset(self) -> float:

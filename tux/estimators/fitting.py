@@ -161,7 +161,10 @@ def _read_fields(
 ) -> tuple[dict[str, np.ndarray], str]:
     """Return those of the `wanted` fields of a type that there are."""
     held = fields.get(name, {})
-    return {field: held[field] for field in wanted if field in held}, "memory"
+    found = {field: held[field] for field in wanted if field in held}
+    if name == "tau":  # one row, which may be left out
+        found = {field: np.reshape(values, (1, -1)) for field, values in found.items()}
+    return found, "memory"
 
 
 def matrix_edges(ends: tuple[str, str], matrix: Any, **fields: np.ndarray) -> EdgeData:
