@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tux
 from tux import (
@@ -214,3 +215,26 @@ def test_two_machines_begin_with_a_model(here):
     assert run.vertices["user"].ids.tolist() == ["a", "b", "c", "d"]
     old = tux.load("one").vertices["user"]
     assert np.array_equal(run.vertices["user"]["f"][0], old["f"][0])
+
+
+def test_new_data_take_the_numbering_of_the_model(here):
+    entries = ["1 1 5", "1 2 3", "2 2 4", "3 1 1"]
+    head = ["%%MatrixMarket matrix coordinate real general", "3 2 4"]
+    Path("old.mtx").write_text("\n".join([*head, *entries, ""]))
+    dense = np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
+    old = tux.run(tux.MF(rank=2), "old.mtx", epochs=1, jit=False, progress=False)
+    new = tux.run(tux.MF(rank=2), sparse.csr_matrix(dense), from_run=old, jit=False, progress=False)
+    again = tux.run(
+        tux.MF(rank=2), sparse.csr_matrix(dense), from_run=new, jit=False, progress=False
+    )
+    for run in (old, new, again):
+        assert run.vertices["user"].ids.tolist() == [1, 2, 3]
+
+
+def test_ids_of_another_type_are_refused():
+    days = np.array(["2024-01-01", "2024-01-02"], "datetime64[D]")
+    old = {"user": days, "item": [1, 2], "value": [1.0, 2.0]}
+    before = tux.run(tux.MF(rank=2), old, epochs=1, jit=False, progress=False)
+    new = {"user": [5, 6], "item": [1, 2], "value": [1.0, 2.0]}
+    with pytest.raises(tux.TuxError, match="ids of user are plain in these data"):
+        tux.run(tux.MF(rank=2), new, from_run=before, jit=False, progress=False)
