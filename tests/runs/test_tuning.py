@@ -59,6 +59,8 @@ def test_a_slack_that_is_named_stays():
 def test_seconds_of_a_trial_leave_the_first_epoch_out():
     records = [{"epoch": n, "seconds": 10.0 + n, "rmse": 1 / n} for n in (1, 2, 3)]
     assert trial_of(2, 1, records, "rmse") == Trial(2, 1, 1.0, 1 / 3)
+    late = [*records, {"epoch": 4, "seconds": 99.0, "rmse": 1 / 4}]
+    assert trial_of(2, 1, late, "rmse") == Trial(2, 1, 1.0, 1 / 4)
     assert trial_of(2, 1, records[:1], "") == Trial(2, 1, 11.0, None)
 
 

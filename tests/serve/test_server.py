@@ -244,6 +244,7 @@ def test_a_request_under_way_is_answered_at_the_end(als, monkeypatch):
 
 def test_a_port_that_is_taken(als):
     with server.listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle's algorithm on
         port = listening.getsockname()[1]
         assert server.address_of(listening) == f"http://127.0.0.1:{port}/"
         with pytest.raises(UsageError) as error:

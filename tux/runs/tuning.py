@@ -9,9 +9,11 @@ measure.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tux.arrays.piped import STANDARD
@@ -25,8 +27,10 @@ from tux.options.watcher import Watcher
 from tux.program.base_program import default_epochs
 from tux.program.program import Program
 
-EPOCHS = 4
-"""Epochs of a trial, or all of a shorter run. The first is not timed if there are others."""
+EPOCHS = 6
+"""Epochs of a trial, or all of a shorter run. The first is not timed if there are others, and of
+the others the median counts: something else may disturb one of milliseconds.
+"""
 
 GAIN = 0.05
 """The share of an epoch's time that settings must save to be taken."""
@@ -120,10 +124,9 @@ def trial_of(
     workers: int, slack: int | str, records: Sequence[dict[str, Any]], monitor: str
 ) -> Trial:
     """Return the trial that has these records of epochs."""
-    first, last = records[0], records[-1]
-    counted = last["epoch"] - first["epoch"]
-    seconds = (last["seconds"] - first["seconds"]) / counted if counted else last["seconds"]
-    return Trial(workers, slack, seconds, last.get(monitor))
+    ends = [record["seconds"] for record in records]
+    each = [end - start for start, end in pairwise(ends)]
+    return Trial(workers, slack, statistics.median(each or ends), records[-1].get(monitor))
 
 
 def choose_settings(

@@ -146,7 +146,9 @@ def listen(host: str, port: int) -> socket.socket:
     """Listen on a port of an address; 0: on any port that is free. UsageError if it cannot."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        # Named, as only then asyncio sends each answer at once: without TCP_NODELAY the second of
+        # two small packets waits up to 40 ms until the client has confirmed the first.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((host, port))
