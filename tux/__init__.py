@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from tux.api.table import Vertices as Vertices
     from tux.api.verifying import verify as verify
     from tux.apps.als import ALS as ALS
+    from tux.apps.als import FeatureALS as FeatureALS
     from tux.apps.blockpg import BlockPG as BlockPG
     from tux.apps.bpr import BPR as BPR
+    from tux.apps.bpr import FeatureBPR as FeatureBPR
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
     from tux.apps.gbdt import GBDT as GBDT
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from tux.apps.lda import WarpLDA as WarpLDA
     from tux.apps.linear import Linear as Linear
     from tux.apps.mf import MF as MF
+    from tux.apps.mf import FeatureMF as FeatureMF
     from tux.arrays.edge_facts import EdgeFacts as EdgeFacts
     from tux.arrays.edges import EdgeData as EdgeData
     from tux.arrays.points import points as points
@@ -137,15 +140,15 @@ _NAMES = {
     "tux.api.stage_session": ("StageSession", "session"),
     "tux.api.table": ("History", "Table", "Vertices"),
     "tux.api.verifying": ("verify",),
-    "tux.apps.als": ("ALS",),
+    "tux.apps.als": ("ALS", "FeatureALS"),
     "tux.apps.blockpg": ("BlockPG",),
-    "tux.apps.bpr": ("BPR",),
+    "tux.apps.bpr": ("BPR", "FeatureBPR"),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.gbdt": ("GBDT",),
     "tux.apps.kmeans": ("PointKMeans", "SparseKMeans"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
     "tux.apps.linear": ("Linear",),
-    "tux.apps.mf": ("MF",),
+    "tux.apps.mf": ("MF", "FeatureMF"),
     "tux.arrays.edge_facts": ("EdgeFacts",),
     "tux.arrays.edges": ("EdgeData",),
     "tux.arrays.points": ("points",),

@@ -109,8 +109,14 @@ class ALS(Program):
         counts = Exchange(prior.count_more), Exchange(count_ratings, over="item", additive=True)
         return [*counts, Apply("item", prior.add_count), GlobalSync(prior.set_weight)]
 
+    def _solver(self):
+        """Return what has the functions that solve for users and items, and the stages of items
+        that are on several workers.
+        """
+        return conjugate if self.steps else normal
+
     def stages(self, cluster):
-        of = conjugate if self.steps else normal
+        of = self._solver()
         priors = {end: prior.mean_of(end) if cluster.from_model else [] for end in ("item", "user")}
         users = *gram_of(self, "item"), *priors["item"], Exchange(of.solve_user)
         ours = Exchange(of.solve_item, over="item", cut=False)

@@ -24,14 +24,14 @@ def numbers_per_item(p):
 def solve_user(user, edges, tau, p):
     """Move a user's factors, and its bias, towards the best ones."""
     x = unknowns_of(user, p)
-    solve(edges, item_of, x, user.n, user.old, tau, p)
+    solve(edges, item_of, x, user.n, user.old, np.zeros(len(x)), tau, p)
     put_unknowns(user, x, p)
 
 
 def solve_item(item, edges, tau, p):
     """Move the factors and the bias of an item that has all its edges towards the best ones."""
     x = unknowns_of(item, p)
-    solve(edges, user_of, x, item.n, item.old, tau, p)
+    solve(edges, user_of, x, item.n, item.old, np.zeros(len(x)), tau, p)
     put_unknowns(item, x, p)
 
 
@@ -67,11 +67,13 @@ def step(item, tau, p):
     put_unknowns(item, x, p)
 
 
-def cut_item_stages():
-    """Return the stages of items that have edges on several workers."""
+def cut_item_stages(first=set_direction):
+    """Return the stages of items that have edges on several workers; `first` sets the first
+    direction.
+    """
     beginning = (
         Exchange(gather_residual, over="item", additive=True, cut=True),
-        Apply("item", set_direction),
+        Apply("item", first),
     )
     following = Exchange(gather_product, over="item", additive=True, cut=True), Apply("item", step)
     return [*beginning, Repeat(Barrier(), *following, times="steps")]

@@ -91,10 +91,11 @@ def subtract_product(a, x, b):
         at += i + 1
 
 
-def solve_own(edges, far, x, n, old, tau, p):
-    """Set x to the solution of a vertex that has all its edges."""
+def solve_own(edges, far, x, n, old, b, tau, p):
+    """Set x to the solution of a vertex that has all its edges. `b`: its part beside the edges,
+    (len(x),) float64, which is changed.
+    """
     a = np.zeros(len(x) * (len(x) + 1) // 2, np.float64)
-    b = np.zeros(len(x), np.float64)
     add(edges, far, a, b, tau, p)
     solve(a, b, n, old, x, tau, p)
 
@@ -102,25 +103,25 @@ def solve_own(edges, far, x, n, old, tau, p):
 def solve_user(user, edges, tau, p):
     """Find the best factors and the best bias of a user."""
     x = unknowns_of(user, p)
-    solve_own(edges, item_of, x, user.n, user.old, tau, p)
+    solve_own(edges, item_of, x, user.n, user.old, np.zeros(len(x)), tau, p)
     put_unknowns(user, x, p)
 
 
 def solve_item(item, edges, tau, p):
     """Find the best factors and the best bias of an item that has all its edges."""
     x = unknowns_of(item, p)
-    solve_own(edges, user_of, x, item.n, item.old, tau, p)
+    solve_own(edges, user_of, x, item.n, item.old, np.zeros(len(x)), tau, p)
     put_unknowns(item, x, p)
 
 
 def find_user(user, edges, out, tau, p):
     """Write the best factors of a new user, and its bias."""
-    solve_own(edges, item_of, out, len(edges), 0, tau, p)
+    solve_own(edges, item_of, out, len(edges), 0, np.zeros(len(out)), tau, p)
 
 
 def find_item(item, edges, out, tau, p):
     """Write the best factors of a new item, and its bias."""
-    solve_own(edges, user_of, out, len(edges), 0, tau, p)
+    solve_own(edges, user_of, out, len(edges), 0, np.zeros(len(out)), tau, p)
 
 
 def gather(item, edges, tau, p):
@@ -143,6 +144,6 @@ def solve_gathered(item, tau, p):
         put_unknowns(item, x, p)
 
 
-def cut_item_stages():
-    """Return the stages of items that have edges on several workers."""
-    return [Exchange(gather, over="item", additive=True, cut=True), Apply("item", solve_gathered)]
+def cut_item_stages(solved=solve_gathered):
+    """Return the stages of items that have edges on several workers; `solved` solves for one."""
+    return [Exchange(gather, over="item", additive=True, cut=True), Apply("item", solved)]

@@ -39,9 +39,10 @@ def norm(v, tau, p):
 
 
 def square(v, tau, p):
-    """Add up the products of factors."""
-    for i in range(p.rank):
-        axpy(v.f[i], v.f, tau.products[i])
+    """Add up the products of factors, of vertices that have edges."""
+    if v.n > 0:
+        for i in range(p.rank):
+            axpy(v.f[i], v.f, tau.products[i])
 
 
 def keep(tau, p):
@@ -77,17 +78,21 @@ def report_test(tau):
     tau.test_rmse = np.sqrt(tau.loss / tau.edges) if tau.edges else np.nan
 
 
-def quality_stages(program, *, held_out):
+PLAIN = norm, norm_and_square, test
+
+
+def quality_stages(program, *, held_out, functions=PLAIN):
     """Return the stages that measure all this, the test error only if there are `held_out`
-    ratings.
+    ratings; by `functions` in the places of those of `PLAIN`.
     """
+    of_users, of_items, of_test = functions
     stages = [
         Exchange(measure, over="item"),
-        GlobalSync(aggregate=norm, over="user"),
-        GlobalSync(report, aggregate=norm_and_square, over="item"),
+        GlobalSync(aggregate=of_users, over="user"),
+        GlobalSync(report, aggregate=of_items, over="item"),
     ]
     if held_out and not program.implicit:
-        stages += [Exchange(test, held_out=True), GlobalSync(report_test)]
+        stages += [Exchange(of_test, held_out=True), GlobalSync(report_test)]
     return stages
 
 

@@ -58,8 +58,8 @@ def product(x, y):
 
 
 def begin(x, n, old, r, d, tau, p):
-    """Complete r, which is the edges' part of b - A x, and set the first direction. Return r.r. Of
-    a vertex with `old` ratings, b - A x is 0 without the edges.
+    """Complete r, which is b less the edges' part of A x, and set the first direction. Return r.r.
+    Of a vertex with `old` ratings, b - A x is 0 without the edges.
     """
     weight = penalty(n, p)
     if old > 0:
@@ -95,11 +95,13 @@ def advance(x, n, old, r, d, got, square, tau, p):
     return after
 
 
-def solve(edges, far, x, n, old, tau, p):
-    """Take all steps of a vertex that has all its edges; `far`: as in `pull`."""
+def solve(edges, far, x, n, old, r, tau, p):
+    """Take all steps of a vertex that has all its edges; `far`: as in `pull`. `r`: what b has
+    beside the edges, which is changed.
+    """
     if n <= old:
         return
-    r, d, got = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
+    d, got = np.zeros(len(x)), np.zeros(len(x))
     pull(edges, far, x, 1.0, r, tau, p)
     square = begin(x, n, old, r, d, tau, p)
     for _ in range(p.steps):

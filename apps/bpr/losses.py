@@ -8,7 +8,8 @@ vectors, b, c the biases of the items, and a step s:
                                              o -= s (z p + reg o)      c -= s (z + reg c)
 
 which goes along the gradient of ln sigmoid(x) - reg/2 (|p|^2 + |q|^2 + |o|^2 + b^2 + c^2) (Rendle,
-Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009).
+Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009). With features, vectors are pulled to what these
+say of them instead of 0: reg times ``rest(v, k)`` is subtracted.
 
     warp:  items are drawn, each equally likely, until the user does not have one and x < 1. After n
            draws, of N items,
@@ -24,48 +25,79 @@ import numpy as np
 
 from tux import dot
 from tux.apps.bpr.pairs import has_item
+from tux.apps.features.regression import beside_prior
 
 MOST_WEIGHT = 10.0
 """The largest z of `warp`."""
 
 
+def beside_zero(v, k):
+    """Return the k-th entry of a vector."""
+    return v.f[k]
+
+
 def bpr(user, item, others, tau, p, rng):
+    """Compare a pair with one drawn item, unless the user has it."""
+    draw_one(user, item, others, beside_zero, tau, p, rng)
+
+
+def bpr_to_prior(user, item, others, tau, p, rng):
+    """Make the step of `bpr`, pulling vectors to their priors."""
+    draw_one(user, item, others, beside_prior, tau, p, rng)
+
+
+def draw_one(user, item, others, rest, tau, p, rng):
     """Compare a pair with one drawn item, unless the user has it."""
     if len(others) == 0:
         return
     other = others[rng.below(len(others))].item
     if not has_item(user, other):
-        compare(user, item, other, tau, p)
+        compare(user, item, other, rest, tau, p)
 
 
-def compare(user, item, other, tau, p):
+def compare(user, item, other, rest, tau, p):
     """Make the step of `bpr`."""
+    step, shrink = weigh_order(user, item, other, tau, p), p.learning_rate * p.reg
+    item.b += step - shrink * item.b
+    other.b -= step + shrink * other.b
+    for k in range(p.rank):
+        u, q, o = user.f[k], item.f[k], other.f[k]
+        user.f[k] = u + step * (q - o) - shrink * rest(user, k)
+        item.f[k] = q + step * u - shrink * rest(item, k)
+        other.f[k] = o - step * u - shrink * rest(other, k)
+
+
+def weigh_order(user, item, other, tau, p):
+    """Return the step size times z, and count whether the other item is ranked before."""
     x = item.b - other.b
     for k in range(p.rank):
         x += user.f[k] * (item.f[k] - other.f[k])
     tau.n += 1
     tau.wrong += 1 if x <= 0 else 0
-    step, shrink = p.learning_rate / (1 + np.exp(x)), p.learning_rate * p.reg
-    item.b += step - shrink * item.b
-    other.b -= step + shrink * other.b
-    for k in range(p.rank):
-        u, q, o = user.f[k], item.f[k], other.f[k]
-        user.f[k] = u + step * (q - o) - shrink * u
-        item.f[k] = q + step * u - shrink * q
-        other.f[k] = o - step * u - shrink * o
+    return p.learning_rate / (1 + np.exp(x))
 
 
 def warp(user, item, vertices, tau, p, rng):
     """Compare a pair with the first drawn item that the user does not have and that is not ranked
     below it by a margin of 1.
     """
+    draw_first(user, item, vertices, beside_zero, tau, p, rng)
+
+
+def warp_to_prior(user, item, vertices, tau, p, rng):
+    """Make the step of `warp`, pulling vectors to their priors."""
+    draw_first(user, item, vertices, beside_prior, tau, p, rng)
+
+
+def draw_first(user, item, vertices, rest, tau, p, rng):
+    """Draw items for a pair, and make the step of `warp` for the first that is to be compared."""
     tau.n += 1
     least = dot(user.f, item.f) + item.b - 1
     for draw in range(p.max_sampled):
         other = vertices[rng.below(len(vertices))].item
         if dot(user.f, other.f) + other.b > least and not has_item(user, other):
             tau.wrong += 1
-            descend(user, item, other, weigh(draw + 1, tau), p)
+            descend(user, item, other, weigh(draw + 1, tau), rest, p)
             return
 
 
@@ -74,25 +106,25 @@ def weigh(draws, tau):
     return np.float32(min(MOST_WEIGHT, np.log(max(1.0, (tau.items - 1) // draws))))
 
 
-def descend(user, item, other, z, p):
+def descend(user, item, other, z, rest, p):
     """Make the step of `warp`. The slopes of the user come first: the items' vectors change."""
     slopes = np.empty(p.rank)
     for k in range(p.rank):
         slopes[k] = item.f[k] - other.f[k]
-    follow(item, user.f, z, p)
-    follow(other, user.f, -z, p)
-    follow(user, slopes, z, p)
+    follow(item, user.f, z, rest, p)
+    follow(other, user.f, -z, rest, p)
+    follow(user, slopes, z, rest, p)
     follow_bias(item, z, p)
     follow_bias(other, -z, p)
 
 
-def follow(v, slopes, z, p):
+def follow(v, slopes, z, rest, p):
     """Move a vector along z times its slopes. A loop for each row, as the compiler makes vector
     code of few rows alone.
     """
     for k in range(p.rank):
-        g, x = z * slopes[k], v.f[k]
-        v.f[k] = x + p.learning_rate / np.sqrt(v.G[k]) * (g - p.reg * x)
+        g = z * slopes[k]
+        v.f[k] += p.learning_rate / np.sqrt(v.G[k]) * (g - p.reg * rest(v, k))
         v.G[k] += g * g
 
 

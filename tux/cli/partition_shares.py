@@ -157,7 +157,7 @@ def _job_of_types(args: Namespace, program: Program) -> LoadingJob:
     """Return the job of the loaders of edges of several types."""
     check_names(args, program)
     data = wrap_data(program, args.graph)
-    check_types_given(program, data)
+    check_types_given(program, data, every=True)
     formats = {name: _format_of(own) for name, own in sources_by_type(program, data).items()}
     sides = two_sides([edge.ends for edge in program.edge_types.values()])
     whole = whole_type(program)

@@ -105,7 +105,8 @@ def _data(flags: Flags, program: type[Program]) -> None:
     without = "" if points or several else "; small generated data if left out"
     if several:
         what["edges"] = "for each edge type a file of its edges, packed or not: " + "; ".join(
-            f"{name}=FILE ({columns_of_table(program, name)})" for name in program.edge_types
+            f"{name}=FILE ({columns_of_table(program, name)}{'; may be left out' * edge.optional})"
+            for name, edge in program.edge_types.items()
         )
     add(
         "data",

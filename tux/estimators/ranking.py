@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from tux.api.result import Run
-from tux.apps.bpr import BPR
+from tux.apps.bpr import BPR, FeatureBPR
 from tux.estimators.factors import PairModel, is_position
+from tux.estimators.fitting import fit
 from tux.estimators.parameters import make_program, set_parameters
 from tux.estimators.tables import as_table, entries_of
 
@@ -46,6 +47,22 @@ class BayesianPersonalizedRanking(PairModel):
         n_jobs: int | None = None,
     ) -> None:
         set_parameters(self, locals())
+
+    def fit(
+        self, X: Any, y: Any = None, *, user_features: Any = None, item_features: Any = None
+    ) -> Self:
+        """Fit the vectors to pairs. Features of users or of items are a table of two columns, a
+        user or an item and a feature that it has, or a scipy.sparse matrix of users or items by
+        features. Vectors are pulled to what their features say, and users and items without pairs
+        get what these say. Raises DataError for a table without the columns that are needed.
+        """
+        given = {"user_features": user_features, "item_features": item_features}
+        features = {name: self._pairs(each, None) for name, each in given.items() if each is not None}
+        if not features:
+            return super().fit(X, y)
+        program = make_program(self, FeatureBPR, rank="n_components")
+        self._keep(fit(self, program, {"pair": self._pairs(X, y), **features}))
+        return self
 
     def _program(self) -> BPR:
         return make_program(self, BPR, rank="n_components")

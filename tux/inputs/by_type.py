@@ -15,6 +15,7 @@ from tux.base.text import did_you_mean, plural
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.source.input_files import Source
 from tux.program.base_program import BaseProgram, first_edge, other_types
+from tux.program.types import Edge
 
 Data = Any
 
@@ -27,7 +28,8 @@ def sources_by_type(program: BaseProgram, data: SourceOfTypes) -> dict[str, Sour
     """Return the files of each edge type by name, those of the first as ""."""
     if not isinstance(data, dict):
         return {"": data}
-    return {"": data[program.edge_name], **{name: data[name] for name in other_types(program)}}
+    others = {name: data[name] for name in other_types(program) if name in data}
+    return {"": data[program.edge_name], **others}
 
 
 def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
@@ -96,10 +98,16 @@ def without_type(program: BaseProgram, data: Data) -> Data:
     return pair[1] if pair and named and not os.path.lexists(data) else data
 
 
-def check_types_given(program: BaseProgram, data: Data) -> None:
-    """Raise UsageError unless data are given for each edge type of a program with several."""
+def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) -> None:
+    """Raise UsageError unless data are given for each edge type of a program with several that is
+    not optional; or for `every` one.
+    """
     given = data if isinstance(data, Mapping) else {}
-    missing = [name for name in program.edge_types if given.get(name) is None]
+    missing = [
+        name
+        for name, edge in program.edge_types.items()
+        if given.get(name) is None and (every or not edge.optional)
+    ]
     if len(program.edge_types) < 2 or not missing:
         return
     files = " ".join(f"{name}=FILE" for name in program.edge_types)
@@ -109,6 +117,13 @@ def check_types_given(program: BaseProgram, data: Data) -> None:
         f"are given for {missing[0]}",
         do=f"name a file of each: {files}; in Python {{{columns}}}",
     )
+
+
+def no_edges(edge: Edge, known: EdgeData) -> EdgeData:
+    """Return the edges of an optional type of which no data are given, beside `known` edges."""
+    ids = [known.ids[end].values[:0] if end in known.ids else [] for end in edge.ends]
+    columns = {name: np.empty(0, dtype) for name, dtype in edge.columns.items()}
+    return EdgeData.of(edge.ends, *ids, columns, against=known.ids)
 
 
 def held_out_data(program: BaseProgram, test: Data) -> Data:

@@ -24,6 +24,7 @@ from tux.inputs.by_type import (
     check_types_given,
     compare_ids,
     held_out_data,
+    no_edges,
 )
 from tux.inputs.crossed import check_crosses
 from tux.inputs.deferred import DeferredEdges
@@ -198,6 +199,9 @@ def _read_whole(
     edges = edges if before is None else follow_known(edges, before)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in other_types(program) if isinstance(data, dict) else ():
+        if given.get(name) is None:
+            known = known.join({**known.others, name: no_edges(program.edge_types[name], known)})
+            continue
         with _name_errors(given[name], f"given as {name}"):
             each = _read_source(
                 _files(given[name]), along(program, name), None, plain, warn, known.ids

@@ -25,6 +25,7 @@ from tux.io.vertices.arrays import table_format
 from tux.options.options import Reading
 from tux.parallel_load.algorithm.plan import IN_SHARES
 from tux.partition.method_of_type import MethodOfType
+from tux.program.base_program import other_types
 from tux.program.input import Points, Samples
 from tux.program.program import Program
 
@@ -177,6 +178,8 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
             return "they can be read only once"
         if each.format not in readable and not isinstance(program.input, Points):
             return f"a {each.format.value} file is read whole"
+    if absent := [name for name in other_types(program) if name not in found.others]:
+        return f"no data are given for {absent[0]}"
     if found.tables.why:
         return found.tables.why
     if found.tables.inputs and asked.reading.min_count is not None:

@@ -108,6 +108,12 @@ def check_types(
             )
     for edge, declared in edges.items():
         _check_ends(cls, edge, declared)
+        if declared.optional and edge == next(iter(edges)):
+            raise ProgramError(
+                f"{cls.__name__}: {edge}, the first edge type, is optional",
+                where=place_of_member(cls, edge),
+                do="leave optional=True out: a run has edges of the first type",
+            )
     if len(edges) > 1:
         _check_several(cls, edges)
     loose = set(cls.vertices) - {end for declared in edges.values() for end in declared.ends}

@@ -115,6 +115,9 @@ class Edge(Fields):
     ``held_out="sample"``, for edges of two types: all held-out edges of a sample lie on one worker,
     so that a UDF with `edges` over `sample` sees all of them, though in training samples are cut.
     Without it they lie where an end of them is whole.
+
+    ``optional=True``, for a type beside the first: there are no such edges in a run that is given
+    no data for them.
     """
 
     allowed = ("mirror", "data")
@@ -127,9 +130,11 @@ class Edge(Fields):
         repeats: str = "",
         whole: str = "",
         held_out: str = "",
+        optional: bool = False,
         **fields: Field,
     ) -> None:
         super().__init__(**fields)
+        self.optional = optional
         if not all(isinstance(name, str) for name in (src, dst, repeats)):
             raise ProgramError(
                 "an edge type is declared with something that is no text",

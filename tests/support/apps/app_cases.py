@@ -238,6 +238,11 @@ CASES = [
     ),
 ]
 
+OF_SEVERAL_TYPES = {"als_features": "rating", "bpr_features": "pair", "mf_features": "rating"}
+"""The apps that have several edge types, each with the name of the first. What they promise is in
+`tests/apps/test_features.py`.
+"""
+
 EXAMPLES = [
     AppCase(str(DOCS / "pagerank.py"), make_links()),
     *(

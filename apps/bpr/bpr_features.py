@@ -1,0 +1,46 @@
+"""Bayesian personalised ranking (BPR), and WARP, with features of users and items: genres, towns,
+tags. What features say of vectors serves users and items with few pairs or none.
+"""
+
+from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Vertex, param
+from tux.apps.bpr.bpr import BPR
+from tux.apps.bpr.described import gather_item, gather_user, settle_item, settle_user
+from tux.apps.bpr.losses import bpr_to_prior, warp_to_prior
+from tux.apps.bpr.pairs import count_item, keep_count, know, remember
+from tux.apps.features.ends import counting_stages, regression_stages
+from tux.apps.features.regression import end_fields, feature_fields
+
+LOSSES = {"bpr": bpr_to_prior, "warp": warp_to_prior}
+
+
+def numbers_of_item(p):
+    """Return how many numbers of an item features explain: its vector, and its bias."""
+    return p.rank + 1
+
+
+class FeatureBPR(BPR):
+    """Vectors of users and items that rank what a user has before other items, and vectors of
+    their features: by Bayesian personalised ranking, or by WARP.
+    """
+
+    feature_reg: float = param(
+        1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
+    )
+    user = Vertex(whole=True, **BPR.user.fields, **end_fields("rank"))
+    item = Vertex(**BPR.item.fields, **end_fields(numbers_of_item))
+    user_feature = Vertex(**feature_fields("rank"))
+    item_feature = Vertex(**feature_fields(numbers_of_item))
+    pair = Edge("user", "item")
+    user_features = Edge("user", "user_feature", optional=True)
+    item_features = Edge("item", "item_feature", optional=True)
+
+    def setup(self):
+        counted = GlobalSync(keep_count, aggregate=count_item, over="item")
+        known = Apply("user", know), Apply("item", know)
+        return [Exchange(remember), *counting_stages(), *known, counted]
+
+    def stages(self):
+        exchange = Exchange(LOSSES[self.loss], over="item")
+        pairs = MiniBatch(exchange, Apply("item"), Apply("user"), order="rotated")
+        ends = (gather_user, gather_item), (settle_user, settle_item)
+        return [pairs, *regression_stages(*ends)]

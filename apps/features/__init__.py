@@ -1,0 +1,1 @@
+"""Features of users and items, as apps share them. There is no program here."""

@@ -1,0 +1,96 @@
+"""Vectors of features (Agarwal and Chen, Regression-based latent factor models, KDD 2009).
+
+A user or an item v has features, such as genres or a town. Each feature has a vector F. The mean of
+those of v is its prior, c. The vector q of v is pulled towards c where it would be pulled to 0
+without features; so q = c + what the pairs of v say beside its features, and a vertex without pairs
+has q = c.
+
+The vectors F are the regression of all q on features: of the vertices v that have pairs and n_v
+features each,
+
+    min sum over v of |q_v - mean of F_a over its features a|^2 + reg sum over a of |F_a|^2.
+
+A sweep lets all F move at once, by
+
+    F_a += (sum over v of (q_v - c_v) / n_v - reg F_a) / (sum over v of 1 / n_v + reg).
+
+The divisor is the sum of the row of the matrix of the normal equations, which has no negative
+entries. So a sweep never makes the objective larger (Hunter and Lange 2004).
+"""
+
+from __future__ import annotations
+
+from tux.program.fields import delta, value
+
+
+def end_fields(width):
+    """Return the fields of an end that has features, whose q has `width` numbers."""
+    return {
+        "prior": value(width, kept=False),
+        "gathered": delta(width),
+        "features": value("f4"),
+        "listed": delta("f4"),
+        "pairs": value("f4", kept=False),
+        "found": delta("f4"),
+    }
+
+
+def feature_fields(width):
+    """Return the fields of a feature."""
+    return {
+        "f": value(width),
+        "rest": delta(width),
+        "weight": value("f4", kept=False),
+        "listed": delta("f4"),
+    }
+
+
+def count_features(v):
+    """Note what has been counted of a vertex: its features, and its pairs."""
+    v.features, v.pairs = v.listed, v.found
+
+
+def list_feature(v, feature):
+    """Add to a feature the weight of a vertex that has it."""
+    feature.listed += 1 / v.features if v.pairs > 0 else 0.0
+
+
+def keep_weight(feature):
+    """Keep the sum of the weights of a feature's vertices."""
+    feature.weight = feature.listed
+
+
+def add_rest(v, feature, number, p):
+    """Add to a feature what it does not explain of a vertex that has it. ``number(v, k, p)`` is the
+    k-th number of q.
+    """
+    if v.pairs > 0:
+        for k in range(len(v.prior)):
+            feature.rest[k] += (number(v, k, p) - v.prior[k]) / v.features
+
+
+def move_feature(feature, p):
+    """Move the vector of a feature by a sweep."""
+    size = feature.weight + p.feature_reg
+    if size > 0:
+        for k in range(len(feature.f)):
+            feature.f[k] += (feature.rest[k] - p.feature_reg * feature.f[k]) / size
+
+
+def add_feature(v, feature):
+    """Add up the vectors of a vertex's features."""
+    for k in range(len(feature.f)):
+        v.gathered[k] += feature.f[k]
+
+
+def keep_prior(v):
+    """Set the prior of a vertex to the mean of its features' vectors."""
+    if v.features > 0:
+        for k in range(len(v.prior)):
+            v.prior[k] = v.gathered[k] / v.features
+
+
+def beside_prior(v, k):
+    """Return the k-th entry of a vector, without what features explain of it."""
+    return v.f[k] - v.prior[k]
+

@@ -1,0 +1,36 @@
+"""Matrix factorization by SGD, with features of users and items: genres, towns, tags. What features
+say of vectors serves users and items with few ratings or none.
+"""
+
+from tux import Apply, Edge, Program, Vertex, data, param
+from tux.apps.features.ends import counting_stages, regression_stages
+from tux.apps.features.regression import end_fields, feature_fields
+from tux.apps.mf.biases import numbers_of_vertex
+from tux.apps.mf.described import follow_prior, gather_item, gather_user, settle
+from tux.apps.mf.mf import MF
+
+
+class FeatureMF(MF):
+    """Matrix factorization by SGD, as `mf`, whose penalty is on the difference between a vector and
+    the mean vector of its features.
+    """
+
+    feature_reg: float = param(
+        1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
+    )
+    user = item = Vertex(**MF.user.fields, **end_fields(numbers_of_vertex))
+    user_feature = item_feature = Vertex(**feature_fields(numbers_of_vertex))
+    rating = Edge("user", "item", value=data("f4"))
+    user_features = Edge("user", "user_feature", optional=True)
+    item_features = Edge("item", "item_feature", optional=True)
+    # New data do not say which vertices had ratings, so no regression can go on with them.
+    setup_from = Program.setup_from
+
+    def setup(self):
+        return [*super().setup(), *counting_stages()]
+
+    def stages(self):
+        *steps, counted = super().stages()
+        regression = regression_stages((gather_user, gather_item), (settle, settle))
+        pulls = Apply("user", follow_prior), Apply("item", follow_prior)
+        return [*steps, *regression, *pulls, counted]

@@ -1,0 +1,183 @@
+"""Features of users and items in BPR: the pull to priors, the regression against plain numpy, and
+what it says of items without pairs.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.programs.programs import both_later, column, complete
+
+import tux
+from tux.apps.bpr import FeatureBPR, losses
+from tux.apps.features.ends import SWEEPS
+from tux.arrays.edges import EdgeData
+from tux.inputs.load import load
+
+USERS, ITEMS, GENRES = 120, 90, 6
+
+
+def plant(seed=0):
+    """Return pairs that follow planted vectors, a matrix (USERS, ITEMS), and the genres of items,
+    one (ITEMS, GENRES), on which the vectors of items depend.
+    """
+    rng = np.random.default_rng(seed)
+    genres = rng.random((ITEMS, GENRES)) < 0.3
+    genres[np.arange(ITEMS), rng.integers(GENRES, size=ITEMS)] = True
+    q = (genres / genres.sum(axis=1, keepdims=True)) @ rng.normal(0, 2, (GENRES, 3))
+    scores = rng.normal(size=(USERS, 3)) @ q.T
+    return rng.random(scores.shape) < 1 / (1 + np.exp(-3 * (scores - 1))), genres
+
+
+PAIRS, HAS = plant()
+COLD = np.arange(ITEMS) % 5 == 0
+TRAIN = PAIRS & ~COLD
+
+
+def data_of(pairs=TRAIN, **features):
+    """Return data by edge type; features are matrices by name."""
+    return {"pair": np.nonzero(pairs), **{name: np.nonzero(of) for name, of in features.items()}}
+
+
+def edges_of(program, data):
+    return load(program, data).train
+
+
+class GivenDraw:
+    """A random stream that draws 0."""
+
+    def below(self, n):
+        return 0
+
+
+def triple(seed=0):
+    """Return a user, an item that it has, and one that it has not, with priors."""
+    rng = np.random.default_rng(seed)
+    user, item, other = (
+        SimpleNamespace(
+            f=rng.normal(size=4), b=rng.normal(), G=np.ones(5), prior=rng.normal(size=5), id=number
+        )
+        for number in range(3)
+    )
+    user.items = np.array([1])
+    other.b = item.b + 9  # ranked too high
+    return user, item, other
+
+
+@pytest.mark.parametrize("loss", ["bpr", "warp"])
+def test_vectors_are_pulled_to_their_priors(loss):
+    p = SimpleNamespace(rank=4, learning_rate=0.1, reg=0.03, max_sampled=1)
+    plain, pulled = triple(), triple()
+    for rows, name in ((plain, loss), (pulled, f"{loss}_to_prior")):
+        user, item, other = rows
+        drawn = [SimpleNamespace(item=other)]
+        tau = SimpleNamespace(n=0, wrong=0, items=9.0)
+        getattr(losses, name)(user, item, drawn, tau, p, GivenDraw())
+        assert tau.wrong == 1
+    for without, row in zip(plain, pulled, strict=True):
+        np.testing.assert_allclose(row.f - without.f, 0.1 * 0.03 * row.prior[:4], rtol=1e-5)
+        assert row.b == pytest.approx(without.b)
+
+
+def regression(q, has, reg):
+    """Return the vectors of features that explain the rows of q the best."""
+    a = has / np.maximum(has.sum(axis=1, keepdims=True), 1)
+    return np.linalg.solve(a.T @ a + reg * np.eye(a.shape[1]), a.T @ q)
+
+
+@both_later
+def test_the_regression_against_numpy(jit):
+    user_has = np.random.default_rng(3).random((USERS, 4)) < 0.5
+    program = FeatureBPR(rank=3, feature_reg=0.5, learning_rate=1e-9, reg=0.0)
+    edges = edges_of(program, data_of(user_features=user_has, item_features=HAS))
+    worker = complete(program, edges, 300 // SWEEPS, jit=jit)
+    p, q = column(worker, "user", "f"), column(worker, "item", "f")
+    q = np.hstack([q, column(worker, "item", "b")[:, None]])
+    paired = {"user": TRAIN.any(axis=1), "item": TRAIN.any(axis=0)}
+    assert not paired["item"].all()
+    for kind, own, has in (("user", p, user_has), ("item", q, HAS)):
+        there = paired[kind]
+        found = column(worker, f"{kind}_feature", "f")
+        np.testing.assert_allclose(found, regression(own[there], has[there], 0.5), atol=2e-4)
+        prior = (has / np.maximum(has.sum(axis=1, keepdims=True), 1)) @ found
+        np.testing.assert_allclose(column(worker, kind, "prior"), prior, atol=1e-6)
+        np.testing.assert_allclose(own[~there], prior[~there], atol=1e-6)
+
+
+def test_a_sweep_never_makes_the_objective_larger():
+    rng = np.random.default_rng(1)
+    has = rng.random((40, 12)) < 0.4
+    a = has / np.maximum(has.sum(axis=1, keepdims=True), 1)
+    q, reg = rng.normal(size=(40, 2)), 0.1
+    f, least = np.zeros((12, 2)), np.inf
+    for _ in range(50):
+        objective = ((q - a @ f) ** 2).sum() + reg * (f**2).sum()
+        assert objective <= least
+        least = objective
+        f += (a.T @ (q - a @ f) - reg * f) / (a.sum(axis=0)[:, None] + reg)
+    best = regression(q, has, reg)
+    assert least < 1.05 * ((q - a @ best) ** 2).sum() + reg * (best**2).sum()
+
+
+def ranked_right(scores, pairs):
+    """Return how many pairs of an item that a user has and one that it has not are in order."""
+    shares = [
+        (row[has][:, None] > row[~has]).mean()
+        for row, has in zip(scores, pairs, strict=True)
+        if has.any() and not has.all()
+    ]
+    return np.mean(shares)
+
+
+def scores_of(run):
+    f = {kind: np.array(run.vertices[kind]["f"]) for kind in ("user", "item")}
+    return f["user"] @ f["item"].T + np.array(run.vertices["item"]["b"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("loss", ["bpr", "warp"])
+def test_items_without_pairs_are_ranked_by_their_features(loss, workers):
+    program = FeatureBPR(loss=loss, rank=4)
+    options = {"epochs": 25, "workers": workers, "seed": 1, "progress": False}
+    run = tux.run(program, data_of(item_features=HAS), **options)
+    scores = scores_of(run)
+    assert ranked_right(scores[:, COLD], PAIRS[:, COLD]) > 0.75
+    assert ranked_right(scores, TRAIN) > 0.75
+    best = run.recommend(None, 5, only=np.flatnonzero(COLD))
+    assert set(best["item"]) <= set(np.flatnonzero(COLD).tolist())
+
+
+def test_without_features_it_is_bpr():
+    options = {"epochs": 2, "seed": 4, "progress": False, "jit": False}
+    plain = tux.run(tux.BPR(rank=3), np.nonzero(TRAIN), **options)
+    alone = tux.run(FeatureBPR(rank=3), {"pair": np.nonzero(TRAIN)}, **options)
+    assert len(alone.vertices["item_feature"]) == 0
+    assert ranked_right(scores_of(plain), TRAIN) == pytest.approx(
+        ranked_right(scores_of(alone), TRAIN), abs=0.1
+    )
+
+
+def test_edges_of_a_type_that_is_left_out_are_none():
+    program = FeatureBPR()
+    edges = edges_of(program, data_of(user_features=np.eye(USERS, dtype=bool)))
+    assert isinstance(edges, EdgeData)
+    assert len(edges.others["item_features"]) == 0
+    assert len(edges.others["user_features"]) == USERS
+    assert [len(edges.ids[kind]) for kind in ("user_feature", "item_feature")] == [USERS, 0]
+
+
+@pytest.mark.slow
+def test_the_estimator_takes_features():
+    model = tux.BayesianPersonalizedRanking(4, max_iter=25, random_state=0)
+    from scipy import sparse
+
+    model.fit(sparse.csr_array(TRAIN), item_features=sparse.csr_array(HAS))
+    assert len(model.item_ids_) == ITEMS
+    scores = model.user_factors_ @ model.item_factors_.T + model.item_biases_
+    users = model.user_ids_
+    assert ranked_right(scores[:, COLD], PAIRS[users][:, COLD]) > 0.75
+    pairs = np.array([(user, item) for user in users[:3] for item in np.flatnonzero(COLD)[:4]])
+    np.testing.assert_allclose(
+        model.predict(pairs).reshape(3, 4), scores[:3][:, COLD][:, :4], rtol=1e-5
+    )
