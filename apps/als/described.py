@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux import dot
-from tux.apps.als import conjugate, normal, steps
+from tux.apps.als import conjugate, normal
 from tux.apps.als.edges import item_of, user_of
+from tux.apps.als.normal import solve as solve_sides
+from tux.apps.als.normal import solve_own
 from tux.apps.als.quality import square
-from tux.apps.als.steps import penalty
+from tux.apps.als.steps import begin, penalty
+from tux.apps.als.steps import solve as take_steps
 from tux.apps.als.unknowns import put_unknowns, unknowns_of
 from tux.apps.mf.described import number_of
 
@@ -36,14 +39,14 @@ def side_of(v, p):
 def step_user(user, edges, tau, p):
     """Move a user's factors, and its bias, towards the best ones by conjugate gradients."""
     x = unknowns_of(user, p)
-    steps.solve(edges, item_of, x, user.n, user.old, side_of(user, p), tau, p)
+    take_steps(edges, item_of, x, user.n, user.old, side_of(user, p), tau, p)
     put_unknowns(user, x, p)
 
 
 def step_item(item, edges, tau, p):
     """Move the factors and the bias of an item that has all its edges likewise."""
     x = unknowns_of(item, p)
-    steps.solve(edges, user_of, x, item.n, item.old, side_of(item, p), tau, p)
+    take_steps(edges, user_of, x, item.n, item.old, side_of(item, p), tau, p)
     put_unknowns(item, x, p)
 
 
@@ -55,7 +58,7 @@ def set_direction(item, tau, p):
     side = side_of(item, p)
     for k in range(len(item.r)):
         item.r[k] = item.got[k] + side[k]
-    item.square = steps.begin(unknowns_of(item, p), item.n, item.old, item.r, item.d, tau, p)
+    item.square = begin(unknowns_of(item, p), item.n, item.old, item.r, item.d, tau, p)
 
 
 def cut_items_by_steps():
@@ -66,14 +69,14 @@ def cut_items_by_steps():
 def solve_user(user, edges, tau, p):
     """Find the best factors and the best bias of a user."""
     x = unknowns_of(user, p)
-    normal.solve_own(edges, item_of, x, user.n, user.old, side_of(user, p), tau, p)
+    solve_own(edges, item_of, x, user.n, user.old, side_of(user, p), tau, p)
     put_unknowns(user, x, p)
 
 
 def solve_item(item, edges, tau, p):
     """Find the best factors and the best bias of an item that has all its edges."""
     x = unknowns_of(item, p)
-    normal.solve_own(edges, user_of, x, item.n, item.old, side_of(item, p), tau, p)
+    solve_own(edges, user_of, x, item.n, item.old, side_of(item, p), tau, p)
     put_unknowns(item, x, p)
 
 
@@ -83,7 +86,7 @@ def solve_gathered(item, tau, p):
         x, b = unknowns_of(item, p), side_of(item, p)
         for k in range(len(b)):
             b[k] += item.b[k]
-        normal.solve(item.a.copy(), b, item.n, item.old, x, tau, p)
+        solve_sides(item.a.copy(), b, item.n, item.old, x, tau, p)
         put_unknowns(item, x, p)
 
 

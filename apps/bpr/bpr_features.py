@@ -18,6 +18,10 @@ def numbers_of_item(p):
     return p.rank + 1
 
 
+def keep_all(v):
+    """Change nothing: masters take the changes of replicas."""
+
+
 class FeatureBPR(BPR):
     """Vectors of users and items that rank what a user has before other items, and vectors of
     their features: by Bayesian personalised ranking, or by WARP.
@@ -41,6 +45,7 @@ class FeatureBPR(BPR):
 
     def stages(self):
         exchange = Exchange(LOSSES[self.loss], over="item")
-        pairs = MiniBatch(exchange, Apply("item"), Apply("user"), order="rotated")
+        folds = Apply("item", keep_all), Apply("user", keep_all)
+        pairs = MiniBatch(exchange, *folds, order="rotated")
         ends = (gather_user, gather_item), (settle_user, settle_item)
         return [pairs, *regression_stages(*ends)]

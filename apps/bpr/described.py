@@ -25,18 +25,18 @@ def gather_item(item, item_feature, p):
     add_rest(item, item_feature, number_of_item, p)
 
 
-def settle_user(user):
+def settle_user(v):
     """Set the prior of a user, which is the vector of one that has no pairs."""
-    keep_prior(user)
-    if user.pairs == 0:
-        for k in range(len(user.f)):
-            user.f[k] = user.prior[k]
+    keep_prior(v)
+    if v.pairs == 0:
+        for k in range(len(v.f)):
+            v.f[k] = v.prior[k]
 
 
-def settle_item(item):
+def settle_item(v):
     """Set the prior of an item, which is the vector and the bias of one that has no pairs."""
-    keep_prior(item)
-    if item.pairs == 0:
-        for k in range(len(item.f)):
-            item.f[k] = item.prior[k]
-        item.b = item.prior[len(item.f)]
+    keep_prior(v)
+    if v.pairs == 0:
+        for k in range(len(v.f)):
+            v.f[k] = v.prior[k]
+        v.b = v.prior[len(v.f)]

@@ -55,9 +55,9 @@ def list_feature(v, feature):
     feature.listed += 1 / v.features if v.pairs > 0 else 0.0
 
 
-def keep_weight(feature):
-    """Keep the sum of the weights of a feature's vertices."""
-    feature.weight = feature.listed
+def keep_weight(v):
+    """Keep the sum of the weights of the vertices that have a feature."""
+    v.weight = v.listed
 
 
 def add_rest(v, feature, number, p):
@@ -69,12 +69,12 @@ def add_rest(v, feature, number, p):
             feature.rest[k] += (number(v, k, p) - v.prior[k]) / v.features
 
 
-def move_feature(feature, p):
+def move_feature(v, p):
     """Move the vector of a feature by a sweep."""
-    size = feature.weight + p.feature_reg
+    size = v.weight + p.feature_reg
     if size > 0:
-        for k in range(len(feature.f)):
-            feature.f[k] += (feature.rest[k] - p.feature_reg * feature.f[k]) / size
+        for k in range(len(v.f)):
+            v.f[k] += (v.rest[k] - p.feature_reg * v.f[k]) / size
 
 
 def add_feature(v, feature):
@@ -93,4 +93,3 @@ def keep_prior(v):
 def beside_prior(v, k):
     """Return the k-th entry of a vector, without what features explain of it."""
     return v.f[k] - v.prior[k]
-

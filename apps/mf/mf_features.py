@@ -2,12 +2,13 @@
 say of vectors serves users and items with few ratings or none.
 """
 
-from tux import Apply, Edge, Program, Vertex, data, param
+from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, Vertex, data, param
 from tux.apps.features.ends import counting_stages, regression_stages
 from tux.apps.features.regression import end_fields, feature_fields
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.apps.mf.described import follow_prior, gather_item, gather_user, settle
-from tux.apps.mf.mf import MF
+from tux.apps.mf.mf import MF, count_epoch
+from tux.apps.mf.sgd import renorm, sgd
 
 
 class FeatureMF(MF):
@@ -30,7 +31,13 @@ class FeatureMF(MF):
         return [*super().setup(), *counting_stages()]
 
     def stages(self):
-        *steps, counted = super().stages()
+        batch = MiniBatch(
+            Exchange(sgd, over="item"),
+            Apply("item", renorm),
+            Apply("user", renorm),
+            edges=self.batch_size,
+            order="rotated",
+        )
         regression = regression_stages((gather_user, gather_item), (settle, settle))
         pulls = Apply("user", follow_prior), Apply("item", follow_prior)
-        return [*steps, *regression, *pulls, counted]
+        return [batch, *regression, *pulls, GlobalSync(count_epoch)]

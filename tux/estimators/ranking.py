@@ -57,7 +57,9 @@ class BayesianPersonalizedRanking(PairModel):
         get what these say. Raises DataError for a table without the columns that are needed.
         """
         given = {"user_features": user_features, "item_features": item_features}
-        features = {name: self._pairs(each, None) for name, each in given.items() if each is not None}
+        features = {
+            name: self._pairs(each, None) for name, each in given.items() if each is not None
+        }
         if not features:
             return super().fit(X, y)
         program = make_program(self, FeatureBPR, rank="n_components")
