@@ -25,12 +25,18 @@ def test_an_epoch_is_predicted(tmp_path, capsys):
     ("words", "what"),
     [
         ("run mf --explain --machines 2", "--machines without data"),
+        ("run docs/examples/tags.py --explain --machines 2", "--machines without data"),
         ("run mf x.csv --machines 2", "--machines and --link say for what"),
         ("run mf x.csv --explain --machines two", "numbers from 1 to 64"),
         ("run mf x.csv --explain --machines 1 --link 0", "Gbit/s are needed"),
         ("run mf x.csv --explain --machines 1 --link 1,2,3", "Gbit/s are needed"),
         ("run mf x.csv --explain --link 1", "--link without --machines"),
-        ("run mf x.csv --explain --machines 1 --on local --nnodes 2", "--machines beside --on"),
+        ("run mf x.csv --explain --machines 1 --on local --nnodes 2", "--machines beside flags"),
+        ("run mf x.csv --explain --machines 1 --node-rank 1", "--machines beside flags"),
+        ("run mf x.csv --explain --machines 1 --workers 2", "--workers 2 beside --machines"),
+        ("run mf x.csv --explain --machines 1 --json", "--json tells how a run goes on"),
+        ("run mf x.csv --verify --json", "--json tells how a run goes on"),
+        ("run mf x.csv --verify --explain", "--explain with --verify"),
         (
             "run mf x.csv --workers auto --nnodes 2 --node-rank 0 --rdzv 127.0.0.1:7999 --insecure",
             "auto is chosen by",
@@ -40,6 +46,16 @@ def test_an_epoch_is_predicted(tmp_path, capsys):
 def test_mistakes(words, what, capsys):
     assert main(words.split()) == 2
     assert what in capsys.readouterr().err
+
+
+def test_held_out_edges_and_plain_text(tmp_path, capsys):
+    path, test = tmp_path / "ratings.csv", tmp_path / "test.csv"
+    path.write_text("".join(f"{n % 20},{n % 11},{n % 5}\n" for n in range(300)))
+    test.write_text("0,2,3\n1,3,4\n")
+    words = ["run", "mf", str(path), "--test", str(test), "--rank", "2", "--threads", "1"]
+    words += ["--judge-top", "3", "--explain", "--machines", "1", "--insecure", "--no-jit"]
+    assert main(words) == 0
+    assert ", in plain text, by a rehearsal:" in capsys.readouterr().out
 
 
 def test_numbers_of_machines_and_links_are_read():
@@ -66,4 +82,16 @@ def test_a_partitioned_folder_is_refused(tmp_path, capsys):
     assert main(["partition", str(path), "--parts", "2", "--out", str(folder)]) == 0
     capsys.readouterr()
     assert main(["run", "docs/pagerank.py", str(folder), "--explain", "--machines", "2"]) == 2
+    assert "is cut into parts already" in capsys.readouterr().err
+
+
+def test_a_partitioned_folder_of_several_edge_types_is_refused(tmp_path, capsys):
+    program, folder = "docs/examples/tags.py", tmp_path / "cut"
+    (tmp_path / "ratings.csv").write_text("".join(f"{n % 9},{n % 7},3\n" for n in range(60)))
+    (tmp_path / "tags.csv").write_text("".join(f"{n % 7},t{n % 3}\n" for n in range(20)))
+    words = [f"rating={tmp_path}/ratings.csv", f"tagged={tmp_path}/tags.csv"]
+    words += ["--program", program, "--parts", "2", "--method", "random"]
+    assert main(["partition", *words, "--out", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["run", program, str(folder), "--explain", "--machines", "2"]) == 2
     assert "is cut into parts already" in capsys.readouterr().err

@@ -18,16 +18,23 @@ def test_the_largest_number_that_pays():
 def test_advice_on_machines_and_slack():
     found = [costs(1, 8.0), costs(2, 4.5), costs(4, 4.0, 1.0, 3.0)]
     slacks = [costs(2, 4.4, slack=1), costs(2, 3.0, slack=2)]
-    told = [*advise_on_machines(found, found[1], slacks, {"batch_size": 100})]
+    told = [*advise_on_machines(found, found[1], slacks, {"batch_size": 100}, 1)]
     assert told[0].startswith("advice: 2 machines") and "1.8 times as fast" in told[0]
-    assert told[1].startswith("4 machines send and wait")
-    assert told[2].startswith("with --slack 2 an epoch takes 3 s")
+    assert "a worker of 1 thread on each" in told[0]
+    assert told[1] == "4 machines do not pay: of 4 s, a worker computes for 1 s"
+    assert told[2].startswith("with --slack 2 an epoch takes 3 s; as values are older")
     assert "--batch-size" in told[3] and len(told) == 4
 
 
 def test_advice_where_one_machine_is_enough():
     found = [costs(1, 8.0), costs(2, 7.5)]
-    assert not [*advise_on_machines(found[:1], found[0], [], {})]
-    told = [*advise_on_machines(found, found[0], [], {})]
-    assert told[0] == "advice: 1 machine, one worker on each, whose threads use all cores"
+    assert not [*advise_on_machines(found[:1], found[0], [], {}, 8)]
+    told = [*advise_on_machines(found, found[0], [], {}, 8)]
+    assert told[0] == "advice: 1 machine, a worker of 8 threads on each"
     assert len(told) == 2
+
+
+def test_a_smaller_slack_has_no_older_values():
+    best = costs(2, 4.0, slack="inf")
+    told = [*advise_on_machines([best], best, [costs(2, 3.0, slack=4)], {}, 1)]
+    assert told == ["with --slack 4 an epoch takes 3 s"]

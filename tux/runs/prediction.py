@@ -19,7 +19,7 @@ from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Watcher
 from tux.program import sources
 from tux.program.program import Program
-from tux.runs.begin import choose_partitioner
+from tux.runs.begin import choose_partitioner, keeps_best
 
 EPOCHS = 3
 """Epochs of a rehearsal. The first is not counted: it compiles, and tells the rows of messages."""
@@ -87,8 +87,8 @@ def predict_epoch(
     watch: Watcher | None = None,
 ) -> EpochPrediction:
     """Predict the costs of an epoch of `program` on so many machines with a worker each, joined by
-    a link, by a rehearsal of `epochs` whose first is not counted; of a run of one epoch, by that
-    epoch, rehearsed twice. `options` are those of the run.
+    a link, by a rehearsal of `epochs` whose first is not counted; of a run that has only one, by
+    that epoch, rehearsed twice. `options` are those of the run.
 
     All parts are in the memory of this process at once. The errors are those of a run.
     """
@@ -110,11 +110,11 @@ def predict_epoch(
             folders,
             workers=workers,
             threads=plan.threads,
-            keep_best=False,
+            keep_best=keeps_best(program, inputs, options),
             **plan.job_options(),
         )
         rehearsed = rehearse(job, link, cores=cores, epochs=1 if one else epochs)
-        if one:  # whose first epoch does all the work: it has compiled now
+        if len(rehearsed.records) == 1:  # that epoch does all the work, and has compiled now
             rehearsed = rehearse(job, link, cores=cores, epochs=1)
     finally:
         job_folder.remove(folders[0])
@@ -159,22 +159,28 @@ def advise_on_machines(
     best: EpochPrediction,
     slacks: Sequence[EpochPrediction],
     parameters: Mapping[str, Any],
+    threads: int,
 ) -> Iterator[str]:
     """Yield advice, a line each: how many machines, with which slack and mini-batches. `slacks`:
-    the costs of as many machines as the `best` with other slacks; `parameters`: the program's.
+    the costs of as many machines as the `best` with other slacks; `parameters`: the program's;
+    `threads`: of a worker.
     """
     machines, times = plural(best.workers, "machine"), found[0].seconds / best.seconds
     beside = f", {times:.1f} times as fast as {found[0].workers}" if best != found[0] else ""
+    last = found[-1]
     if len(found) > 1:
-        yield f"advice: {machines}, one worker on each, whose threads use all cores{beside}"
-    if best != found[-1]:
-        yield f"{found[-1].workers} machines send and wait for too long beside what they compute"
+        yield f"advice: {machines}, a worker of {plural(threads, 'thread')} on each{beside}"
+    if best != last:
+        yield (
+            f"{last.workers} machines do not pay: of {last.seconds:.3g} s, a worker computes for "
+            f"{last.compute:.3g} s"
+        )
     fastest = min([best, *slacks], key=lambda each: each.seconds)
     if fastest.seconds <= SAVES * best.seconds:
+        older = "; as values are older, more epochs may be needed"
         yield (
-            f"with --slack {fastest.slack} an epoch takes {fastest.seconds:.3g} s; as values are "
-            "older, more epochs may be needed"
+            f"with --slack {fastest.slack} an epoch takes {fastest.seconds:.3g} s"
+            f"{older if float(fastest.slack) > float(best.slack) else ''}"
         )
-    last = found[-1]
     if last.workers > 1 and last.pack + last.wait > last.compute and parameters.get("batch_size"):
         yield "larger mini-batches (--batch-size) send less, and wait less often"
