@@ -64,7 +64,7 @@ FIGURES = {
         "vertex types, and masters and mirrors, that differ",
         "BlockPG, seconds an iteration on 32 servers: one vertex type 136; samples, which are not "
         "cut, not tracked 120; separate types 114; separate data of masters and mirrors 97",
-        "four workers on one machine, generated clicks, and messages that cost little; rows of "
+        "workers of one machine, generated clicks, and messages that cost little; rows of "
         "which nothing has changed are not sent, so fields that are never written cost no bytes",
         vertex_types,
     ),

@@ -34,6 +34,12 @@ def test_advice_where_one_machine_is_enough():
     assert len(told) == 2
 
 
+def test_short_epochs_are_told():
+    short = costs(1, 0.004)
+    told = [*advise_on_machines([short], short, [], {}, 1)]
+    assert told == ["an epoch of 4 ms is short: its run may take far longer"]
+
+
 def test_a_smaller_slack_has_no_older_values():
     best = costs(2, 4.0, slack="inf")
     told = [*advise_on_machines([best], best, [costs(2, 3.0, slack=4)], {}, 1)]

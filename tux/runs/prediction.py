@@ -30,6 +30,11 @@ PAYS = 0.7
 SAVES = 0.9
 """The share of an epoch's time to which a slack must bring it to be advised."""
 
+SHORT_SECONDS = 0.02
+"""Seconds of an epoch below which a rehearsal tells little: what a run does between epochs, and
+other processes of a machine, are not in it.
+"""
+
 LEAST_SHOWN = 0.0005
 """Seconds that a table shows as more than 0."""
 
@@ -170,6 +175,8 @@ def advise_on_machines(
     last = found[-1]
     if len(found) > 1:
         yield f"advice: {machines}, a worker of {plural(threads, 'thread')} on each{beside}"
+    if found[0].seconds < SHORT_SECONDS:
+        yield f"an epoch of {1e3 * found[0].seconds:.2g} ms is short: its run may take far longer"
     if best != last:
         yield (
             f"{last.workers} machines do not pay: of {last.seconds:.3g} s, a worker computes for "
