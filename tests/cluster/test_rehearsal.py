@@ -21,6 +21,7 @@ from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher
 from tux.program.sources import find
 from tux.runs.begin import load_for
+from tux.runs.prediction import predict_epoch
 from tux.runs.session import run
 
 FAST = NetworkLink(1e12, 0.0)
@@ -164,6 +165,22 @@ def test_clocks_go_on_over_the_end_of_an_epoch_only_where_those_of_the_run_do(
     records = rehearse_program(str(path), str(links), far, options).records
     assert ("judged" in records[0]) != ahead
     assert (records[-1]["max_staleness"] > 0) == ahead
+
+
+def test_an_epoch_at_slack_costs_what_one_does_though_several_are_under_way(tmp_path):
+    """An answer is back after 2 s, in which slack + 1 epochs of a clock each begin."""
+    path, links = tmp_path / "judged.py", tmp_path / "links.txt"
+    path.write_text(JUDGED)
+    links.write_text("".join(f"{n} {(n * 7 + 1) % 30}\n" for n in range(30)))
+    found = []
+    for slack in (0, 3):
+        options = RunOptions(slack=slack, epochs=30, threads=1, eval_every=99, jit=False)
+        program = find(str(path)).program()
+        inputs, program = load_for(program, str(links), None, options, NullWatcher())
+        link = NetworkLink(1e12, 1.0)
+        found.append(predict_epoch(program, inputs, options, 2, link, cores=1))
+    assert [each.seconds for each in found] == pytest.approx([2.0, 0.5], abs=0.1)
+    assert found[0].sent == found[1].sent > 0
 
 
 def test_patience_ends_no_rehearsal(data):

@@ -1,6 +1,14 @@
 """Advice on machines, and how many of them pay."""
 
-from tux.runs.prediction import EpochPrediction, advise_on_machines, most_that_pays
+import pytest
+
+from tux.runs.prediction import (
+    MOST_AHEAD,
+    EpochPrediction,
+    advise_on_machines,
+    epochs_ahead,
+    most_that_pays,
+)
 
 
 def costs(workers, seconds, compute=1.0, wait=0.0, slack=0):
@@ -38,6 +46,16 @@ def test_short_epochs_are_told():
     short = costs(1, 0.004)
     told = [*advise_on_machines([short], short, [], {}, 1)]
     assert told == ["an epoch of 4 ms is short: its run may take far longer"]
+
+
+@pytest.mark.parametrize(
+    ("clocks", "stale", "slack", "ahead"),
+    [(1, 0, 0, 1), (1, 3, 4, 4), (3, 5, 4, 2), (9, 4, 4, 1), (1, 3, "inf", 1), (0, 0, 4, 1)],
+)
+def test_epochs_that_a_worker_is_ahead(clocks, stale, slack, ahead):
+    records = [{"clock": (n + 1) * clocks, "max_staleness": stale} for n in range(3)]
+    assert epochs_ahead(records, slack) == ahead
+    assert epochs_ahead([{"clock": 1, "max_staleness": 3}], 10_000) == MOST_AHEAD
 
 
 def test_a_smaller_slack_has_no_older_values():

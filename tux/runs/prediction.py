@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,9 @@ from tux.runs.begin import choose_partitioner, keeps_best
 
 EPOCHS = 3
 """Epochs of a rehearsal. The first is not counted: it compiles, and tells the rows of messages."""
+
+MOST_AHEAD = 16
+"""Epochs that a rehearsed worker may be ahead; with more slack than that it seldom waits."""
 
 PAYS = 0.7
 """The speed-up for each machine from which on more of them pay."""
@@ -92,8 +96,9 @@ def predict_epoch(
     watch: Watcher | None = None,
 ) -> EpochPrediction:
     """Predict the costs of an epoch of `program` on so many machines with a worker each, joined by
-    a link, by a rehearsal of `epochs` whose first is not counted; of a run that has only one, by
-    that epoch, rehearsed twice. `options` are those of the run.
+    a link, by a rehearsal of `epochs` whose first is not counted, or of more, where clocks of
+    several are under way at once; of a run that has only one, by that epoch, rehearsed twice.
+    `options` are those of the run.
 
     All parts are in the memory of this process at once. The errors are those of a run.
     """
@@ -118,12 +123,30 @@ def predict_epoch(
             keep_best=keeps_best(program, inputs, options),
             **plan.job_options(),
         )
-        rehearsed = rehearse(job, link, cores=cores, epochs=1 if one else epochs)
-        if len(rehearsed.records) == 1:  # that epoch does all the work, and has compiled now
-            rehearsed = rehearse(job, link, cores=cores, epochs=1)
+        records = rehearse(job, link, cores=cores, epochs=1 if one else epochs).records
+        ahead = epochs_ahead(records, options.slack)
+        if len(records) == 1:  # that epoch does all the work, and has compiled now
+            records = rehearse(job, link, cores=cores, epochs=1).records
+        elif ahead > 1:
+            many = 2 + max(epochs, ahead)
+            records = rehearse(job, link, cores=cores, epochs=many, ahead=ahead).records
     finally:
         job_folder.remove(folders[0])
-    return _mean_costs(workers, rehearsed.records, options.slack)
+    return _mean_costs(workers, records, options.slack)
+
+
+def epochs_ahead(records: Sequence[Mapping[str, Any]], slack: int | str) -> int:
+    """Return how many epochs a worker may be ahead of one that all have finished, by the records of
+    a rehearsal; 1 if clocks do not go on over the end of an epoch, or no further than the next.
+
+    With many ahead, the first record has the costs of all epochs that have begun by then. In the
+    middle of a long rehearsal each record has those of one; and workers wait for answers at one of
+    slack + 1 clocks, so as many are to be counted.
+    """
+    clocks = records[0]["clock"]
+    if isinstance(slack, str) or not clocks or records[-1]["max_staleness"] < clocks:
+        return 1
+    return min(max(math.ceil(slack / clocks), 1), MOST_AHEAD)
 
 
 def _mean_costs(workers: int, records: list[dict[str, Any]], slack: int | str) -> EpochPrediction:

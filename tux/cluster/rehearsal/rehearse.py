@@ -26,12 +26,13 @@ class Rehearsal(NamedTuple):
     sent: int
 
 
-def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehearsal:
+def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int, ahead: int = 1) -> Rehearsal:
     """Run `epochs` of a job whose parts are here, each worker on a machine with so many cores.
 
     The model is judged where that of the job is, which takes no time of training; and after the
-    last epoch that is run, so one more is run than recorded. Where workers have one thread, the
-    seconds are those of the processor: others may use it, too. TuxError where no worker can go on.
+    last epoch that is run. So as many more are run than recorded as workers are `ahead`, at least
+    one. Where workers have one thread, the seconds are those of the processor: others may use it,
+    too. TuxError where no worker can go on.
     """
     clock = time.thread_time if job.threads == 1 else time.perf_counter
     times, network = VirtualTime(clock), Network(link, job.workers)
@@ -43,7 +44,7 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
         kept: list[list[dict[str, Any]]] = [[] for _ in machines]
         for machine, records in zip(machines, kept, strict=True):
             machine.thread.begin(
-                partial(_train, Training(machine.worker), job, epochs + 1, records)
+                partial(_train, Training(machine.worker), job, epochs + ahead, records)
             )
         times.run()
         if waiting := [each.rank for each in machines if not each.thread.is_over]:
