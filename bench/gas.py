@@ -38,9 +38,12 @@ class BatchCosts(NamedTuple):
     rmse: float
 
 
-def replication(edges: EdgeData, cut: str, workers: int) -> tuple[float, float]:
-    """Return the replicas of a user and of an item, as a partitioner cuts the ratings."""
-    parts = PARTITIONERS[cut](edges.src, edges.dst, workers, 0, bipartite=True)
+def replication(edges: EdgeData, data: EdgeData, cut: str, workers: int) -> tuple[float, float]:
+    """Return the replicas of a user and of an item, as a partitioner cuts the ratings in the form
+    `data`, in which users and items may be of one type.
+    """
+    apart = data.ends[0] != data.ends[1]
+    parts = PARTITIONERS[cut](data.src, data.dst, workers, 0, bipartite=apart)
     found = quality(edges.src, edges.dst, parts, workers, bipartite=True)
     users, items = (each.replication for each in found.types)
     return users, items
@@ -61,7 +64,7 @@ def costs_of(way: str, edges: EdgeData, given: argparse.Namespace) -> BatchCosts
     sent, whole = (mean_of(records, name) for name in ("bytes_sent", "bytes_dense"))
     end = records[-1]["train_rmse"]
     return BatchCosts(
-        *replication(edges, cut, given.workers), epoch_seconds(records), sent, whole, end
+        *replication(edges, data, cut, given.workers), epoch_seconds(records), sent, whole, end
     )
 
 

@@ -1,7 +1,7 @@
 """The gain when types, samples, and masters and mirrors may differ: BlockPG as four programs, on
-four workers.
+four workers of one thread each.
 
-usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
+usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N] [--workers N]
 
     (a) AlikeBlockPG      one layout for all vertices; every field is synchronised, and samples are
                           cut and brought together like features
@@ -43,7 +43,6 @@ from tux.runs.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.synthetic.clicks import clicks
 
-WORKERS = 4
 NEVER = 100_000
 PROGRAMS = {
     "a": ("AlikeBlockPG", "hdrf"),
@@ -210,11 +209,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--entries", type=int, default=4_000_000)
     arguments.add_argument("--passes", type=int, default=12)
     arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--workers", type=int, default=4)
     given = arguments.parse_args(argv)
+    if given.passes < 2:
+        arguments.error("--passes: the first of at least 2 is not timed")
     write, edges = sys.stdout.write, make_clicks(given.entries)
     write(
-        f"BlockPG, clicks of {len(edges):,} entries, l1 2, {WORKERS} workers, slack 0; a pass, of "
-        f"{given.passes}\n"
+        f"BlockPG, clicks of {len(edges):,} entries, l1 2, {given.workers} workers, slack 0; a "
+        f"pass, of {given.passes}\n"
     )
     seconds: dict[str, list[float]] = {letter: [] for letter in PROGRAMS}
     last: dict[str, list[dict[str, Any]]] = {}
@@ -225,7 +227,11 @@ def main(argv: Sequence[str] | None = None) -> None:
                 program,
                 edges,
                 options=RunOptions(
-                    epochs=given.passes, eval_every=NEVER, workers=WORKERS, partitioner=cut
+                    epochs=given.passes,
+                    eval_every=NEVER,
+                    workers=given.workers,
+                    threads=1,
+                    partitioner=cut,
                 ),
             ).records
             seconds[letter].append(

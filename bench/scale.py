@@ -11,40 +11,44 @@ it is given.
 A rehearsal (`tux.cluster.rehearsal`) runs all workers in this process, one at a time, so each has
 the whole machine to itself: its cores, and its bandwidth of memory. What it computes is measured;
 when messages arrive follows from their bytes, from the link (--gbit, and --delay in microseconds),
-and from what a message costs a processor, which is measured first. So each line is a computed time
-of measured parts. It is that of the median of N rehearsals (--runs, default 3). `seconds`: of an
-epoch, the mean of {epochs} after one. `speed-up`: by the first line. `compute`, `masters`,
-`packing`, `waiting`: seconds of an epoch in which a worker computed, folded and applied, packed and
-installed, waited, on average. `MB`: what all machines send in an epoch. With --weak, W machines get
-W times the data.
+and from what a message costs a processor, which is measured first. So each line is a time that is
+computed from measured parts: of N rehearsals (--runs, default 3) the one with the median time.
+`seconds`: of an epoch, the mean of {epochs} after one. `speed-up`: by the first line. `compute`,
+`masters`, `packing`, `waiting`: seconds of an epoch in which a worker computed, folded and applied,
+packed and installed, waited, on average. `MB sent`: what all machines send in an epoch. With
+--weak, W machines get W times the data, which are generated, and `speed-up` is W times the ratio of
+the seconds.
 
---check: the same on one core a machine, beside real runs: one worker, and two in network namespaces
-with a link of --gbit (root, iproute2), each on a core of its own. As these two share this machine's
-memory, the rehearsal of two is run while another process does the same on the other core.
-`error`: of the computed time.
+--check: the same on one core a machine, in plain text, beside real runs: one worker, and two in
+network namespaces with a link of the first --gbit (root, iproute2), each on a core of its own. The
+delay of this link is that of the kernel, for which a rehearsal takes {delay:g} us. As the two share
+this machine's memory, the rehearsal of two is run while another process does the same on the other
+core. `error`: of the computed time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.arguments import number_from, numbers_from
 from bench.first_epoch import write_input
 from bench.linked import Link
 from bench.machine import machine
+from tux.base.errors import TuxError
 from tux.base.parallel import cores
 from tux.cluster.rehearsal.network import GBIT, NetworkLink
 from tux.cluster.rehearsal.wire_speed import measure_wire_speed
-from tux.figures.figures import figure, save
+from tux.figures import figures
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher
 from tux.program import sources
@@ -76,8 +80,8 @@ CASES = {
     "deepwalk": Case("deepwalk", "graph", {"dimensions": 64, "num_walks": 1, "walk_length": 20}),
     "pagerank": Case(str(EXAMPLES / "pagerank.py"), "graph"),
 }
-BUSY_AFTER = 20.0
-"""Seconds until another process has loaded its data."""
+DELAY = 50.0
+"""Microseconds from machine to machine, where nothing else is said."""
 
 
 def rehearse_case(
@@ -93,7 +97,7 @@ def rehearse_case(
     median of so many rehearsals.
     """
     program = sources.find(case.app).program(**case.parameters)
-    options = RunOptions(workers=1, threads=threads, epochs=EPOCHS + 1)
+    options = RunOptions(workers=1, threads=threads, epochs=EPOCHS + 1, eval_every=EPOCHS + 2)
     inputs, program = load_for(program, data, None, options, NullWatcher())
     for workers in numbers:
         costs = [
@@ -102,11 +106,11 @@ def rehearse_case(
         yield sorted(costs, key=lambda each: each.seconds)[len(costs) // 2]
 
 
-def run_alone(case: Case, data: Path, out: Path) -> list[dict[str, Any]]:
+def run_alone(case: Case, data: Path, out: Path, core: int) -> list[dict[str, Any]]:
     """Return the records of a real run of one worker on one core. RuntimeError, with its output, if
     it fails.
     """
-    words = ["taskset", "-c", "0", sys.executable, "-m", "tux", "run", *_words(case, data)]
+    words = ["taskset", "-c", str(core), sys.executable, "-m", "tux", "run", *_words(case, data)]
     words += [*map(str, _flags(case, 1)), "--threads", "1", "--out", str(out)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
@@ -114,12 +118,14 @@ def run_alone(case: Case, data: Path, out: Path) -> list[dict[str, Any]]:
     return read_metrics(out)
 
 
-def run_linked(case: Case, data: Path, out: Path, gbit: float) -> list[dict[str, Any]]:
+def run_linked(
+    case: Case, data: Path, out: Path, gbit: float, own: Sequence[int]
+) -> list[dict[str, Any]]:
     """Return the records of a real run of two machines, each with a worker on a core of its own."""
     with Link(round(1000 * gbit)) as link:
         named = _flags(case, 1)
         flags = dict(zip(named[::2], named[1::2], strict=True))
-        return link.records(_words(case, data), flags, 1, out, cores=(0, 1))
+        return link.records(_words(case, data), flags, 1, out, cores=own)
 
 
 def _words(case: Case, data: Path) -> list[str]:
@@ -134,45 +140,66 @@ def _flags(case: Case, workers: int) -> list[str]:
 
 
 def seconds_of(records: Sequence[dict[str, Any]]) -> float:
-    """Return the seconds of an epoch in the records of a real run, as a rehearsal counts them."""
+    """Return the seconds of an epoch in the records of a real run, as a rehearsal counts them.
+    TuxError if it has too few.
+    """
+    if len(records) < EPOCHS:
+        raise TuxError("the run converges in its first epochs", do="take more data: --mb N")
     return float(records[EPOCHS - 1]["seconds"] - records[0]["seconds"]) / (EPOCHS - 1)
 
 
-def keep_busy(name: str, data: str) -> None:
-    """Rehearse two machines again and again, on core 1, until the process is killed."""
-    os.sched_setaffinity(0, {1})
+def keep_busy(name: str, data: str, core: int) -> None:
+    """Rehearse two machines again and again, on a core, until the process is killed; write a line
+    when the data are loaded and the functions compiled.
+    """
+    os.sched_setaffinity(0, {core})
     while True:
-        for _ in rehearse_case(CASES[name], Path(data), [2], NetworkLink(GBIT, 0.0), 1, 1):
-            pass
+        for _ in rehearse_case(CASES[name], Path(data), [2] * 1000, NetworkLink(GBIT, 0.0), 1, 1):
+            print(flush=True)
 
 
 @contextmanager
-def another(name: str, data: Path) -> Iterator[None]:
-    """Let another process keep the other core busy with the same work."""
-    code = f"from bench.scale import keep_busy; keep_busy({name!r}, {str(data)!r})"
-    process = subprocess.Popen([sys.executable, "-c", code])
+def another(name: str, data: Path, core: int) -> Iterator[None]:
+    """Let another process keep the other core busy with the same work. RuntimeError if it ends."""
+    code = f"from bench.scale import keep_busy; keep_busy({name!r}, {str(data)!r}, {core})"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
-        time.sleep(BUSY_AFTER)
+        if not process.stdout.readline():
+            raise RuntimeError("the process that is to keep the other core busy has ended")
         yield
     finally:
         process.kill()
         process.wait()
+        process.stdout.close()
 
 
-def check(name: str, data: Path, link: NetworkLink, gbit: float, runs: int) -> Iterator[str]:
+def missing_for_check() -> str:
+    """Return why there can be no check here; "" if there can."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return "two machines need two cores"
+    return Link.missing() or ("" if shutil.which("taskset") else "a core needs taskset")
+
+
+def check(name: str, data: Path, gbit: float, runs: int) -> Iterator[str]:
     """Yield lines that compare rehearsals of one and two machines of one core with real runs."""
-    os.sched_setaffinity(0, {0})
-    case = CASES[name]
+    own = sorted(os.sched_getaffinity(0))[:2]
+    os.sched_setaffinity(0, own[:1])
+    case, bare = CASES[name], measure_wire_speed(encrypted=False)
+    link = NetworkLink(gbit * GBIT, DELAY * 1e-6, *bare)
     with tempfile.TemporaryDirectory() as folder:
         real = [
-            [seconds_of(run_alone(case, data, Path(folder, f"alone{n}"))) for n in range(runs)],
             [
-                seconds_of(run_linked(case, data, Path(folder, f"two{n}"), gbit))
+                seconds_of(run_alone(case, data, Path(folder, f"alone{n}"), own[0]))
+                for n in range(runs)
+            ],
+            [
+                seconds_of(run_linked(case, data, Path(folder, f"two{n}"), gbit, own))
                 for n in range(runs)
             ],
         ]
     alone = next(rehearse_case(case, data, [1], link, 1, 1, runs)).seconds
-    with another(name, data):
+    with another(name, data, own[1]):
         paired = next(rehearse_case(case, data, [2], link, 1, 1, runs)).seconds
     for workers, measured, computed in zip((1, 2), real, (alone, paired), strict=True):
         seconds = statistics.median(measured)
@@ -201,7 +228,7 @@ def draw(path: Path, curves: Mapping[str, Sequence[EpochPrediction]], *, grows: 
     """Draw the speed-ups of links by machines."""
 
     def draw_curves() -> Any:
-        made = figure(4.5, 3.2)
+        made = figures.figure(4.5, 3.2)
         axes = made.subplots()
         for name, costs in curves.items():
             gains = [each.speed_up(costs[0], grows=grows) for each in costs]
@@ -217,12 +244,27 @@ def draw(path: Path, curves: Mapping[str, Sequence[EpochPrediction]], *, grows: 
         axes.legend(fontsize=7)
         return made
 
-    save(path, draw_curves)
+    figures.save(path, draw_curves)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    asked = _arguments().parse_args(argv)
+    """Print the table. SystemExit with a line about what cannot be."""
+    arguments = _arguments()
+    asked = arguments.parse_args(argv)
+    if asked.weak and asked.input:
+        arguments.error("--weak makes data for each number of machines: leave --input out")
+    if asked.check and (why := missing_for_check()):
+        arguments.error(f"--check: {why}")
+    try:
+        if asked.plot:
+            figures.check(asked.plot)
+        _print_tables(asked)
+    except TuxError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+def _print_tables(asked: argparse.Namespace) -> None:
+    """Print the table of each link, and the check."""
     wire = measure_wire_speed(encrypted=not asked.insecure)
     print(
         f"{machine()}; a message takes {1e6 * wire.per_message:.0f} us, and "
@@ -251,41 +293,28 @@ def main(argv: Sequence[str] | None = None) -> None:
         if asked.plot:
             draw(asked.plot, curves, grows=asked.weak)
         if asked.check:
-            bare = NetworkLink(
-                asked.gbit[0] * GBIT, asked.delay * 1e-6, *measure_wire_speed(encrypted=False)
-            )
-            for line in check(asked.app, data[0], bare, asked.gbit[0], asked.runs):
+            for line in check(asked.app, data[0], asked.gbit[0], asked.runs):
                 print(line, flush=True)
 
 
-def _numbers(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
-    """Return a reader of numbers with commas between them."""
-
-    def read(text: str) -> list[Any]:
-        numbers = [kind(each) for each in text.split(",")]
-        if min(numbers) <= 0:
-            raise argparse.ArgumentTypeError(f"numbers above 0 are needed, not {text}")
-        return numbers
-
-    return read
-
-
 def _arguments() -> argparse.ArgumentParser:
-    text = (__doc__ or "").format(apps=", ".join(CASES), epochs=EPOCHS - 1)
+    text = (__doc__ or "").format(apps=", ".join(CASES), epochs=EPOCHS - 1, delay=DELAY)
     arguments = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("app", choices=CASES, metavar="APP")
-    arguments.add_argument("--workers", type=_numbers(int), default=[1, 2, 4], metavar="N,..")
-    arguments.add_argument("--gbit", type=_numbers(float), default=[10.0], metavar="N,..")
-    arguments.add_argument("--delay", type=float, default=50.0, help="microseconds")
-    arguments.add_argument("--mb", type=int, default=50)
+    arguments.add_argument("--workers", type=numbers_from(1), default=[1, 2, 4], metavar="N,..")
+    arguments.add_argument("--gbit", type=numbers_from(0.001), default=[10.0], metavar="N,..")
+    arguments.add_argument("--delay", type=number_from(0.0), default=DELAY, help="microseconds")
+    arguments.add_argument("--mb", type=number_from(1), default=50)
     arguments.add_argument("--weak", action="store_true")
-    arguments.add_argument("--threads", type=int, default=0, help="of each machine [its cores]")
+    arguments.add_argument(
+        "--threads", type=number_from(0), default=0, help="of each machine [its cores]"
+    )
     arguments.add_argument("--insecure", action="store_true", help="messages are plain text")
     arguments.add_argument("--check", action="store_true")
     arguments.add_argument(
-        "--runs", type=int, default=3, help="rehearsals, and real runs of the check"
+        "--runs", type=number_from(1), default=3, help="rehearsals, and real runs of the check"
     )
     arguments.add_argument("--plot", type=Path)
     arguments.add_argument("--input", type=Path, metavar="PATH", help="data of one's own")

@@ -5,10 +5,11 @@ usage: python -m bench.tux2 [--figures 9,10,..] [--data DIR] [--small] [--plot F
                             [sizes]
 
 DIR (default $TUX_TEST_DATA) holds MovieLens 1M, generated clicks and the Daily Kos corpus; data
-that are not there are generated. --small: all data are generated and tiny, to see that it works.
---plot draws the curves of figures 10, 11 and 12, in SVG. Seconds are those of training, the median
-of --runs runs; of figure 9 the least of twice as many, of 13 the least. --page puts the output of
-each figure into docs/tux2.md, in place of the block below its heading.
+that are not there are generated, as the first line says. Figures 9 and 15 always generate theirs.
+--small: all data are generated and tiny, to see that it works. --plot draws the curves of figures
+10, 11 and 12, in SVG. Seconds are those of training, the median of --runs runs; of figure 9 the
+least of twice as many, of 13 the least. --page puts the output of each figure into docs/tux2.md, in
+place of the block below its heading.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import heterogeneity
-from bench.arguments import names_among
+from bench.arguments import names_among, number_from, numbers_from
 from bench.batch_sizes import batch_sizes
 from bench.curves import Panel, plot
 from bench.gas import batch_mode
@@ -33,14 +34,16 @@ from bench.machine import machine
 from bench.server_rules import server_rules
 from bench.slacks import blocks, factors
 from bench.thread_balance import thread_balance
-from bench.tux2_data import write
+from bench.tux2_data import FILES, file_of, write
+from tux.base.errors import TuxError
 from tux.figures.figures import check
 
 
 def vertex_types(given: argparse.Namespace) -> list[Any]:
     """Print the table of bench/heterogeneity.py."""
     runs = given.runs if given.small else 2 * given.runs
-    sizes = {"entries": given.entries, "passes": given.passes, "runs": runs}
+    sizes = {name: getattr(given, name) for name in ("entries", "passes", "workers")}
+    sizes["runs"] = runs
     heterogeneity.main([word for name, n in sizes.items() for word in (f"--{name}", str(n))])
     return []
 
@@ -61,7 +64,7 @@ FIGURES = {
         "vertex types, and masters and mirrors, that differ",
         "BlockPG, seconds an iteration on 32 servers: one vertex type 136; samples, which are not "
         "cut, not tracked 120; separate types 114; separate data of masters and mirrors 97",
-        "four workers on one machine, generated clicks, and messages that cost little; rows of "
+        "workers of one machine, generated clicks, and messages that cost little; rows of "
         "which nothing has changed are not sent, so fields that are never written cost no bytes",
         vertex_types,
     ),
@@ -150,9 +153,10 @@ SMALL = {
 }
 
 
-def sizes(text: str) -> list[int]:
-    """Parse numbers with commas between them."""
-    return [int(each) for each in text.split(",")]
+LEAST_SIZES: dict[str, Any] = {"slacks": 0, "late": 0.0, "passes": 2}
+"""The least value of sizes that need not be 1."""
+
+read_sizes = numbers_from(0)
 
 
 def show(name: str, given: argparse.Namespace) -> None:
@@ -196,11 +200,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--plot", type=Path, metavar="FOLDER")
     parser.add_argument("--page", type=Path, metavar="FILE")
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--repeats", type=int, default=5, help="calls that figure 15 times")
+    parser.add_argument("--workers", type=number_from(1), default=4)
+    parser.add_argument("--runs", type=number_from(1), default=1)
+    parser.add_argument(
+        "--repeats", type=number_from(1), default=5, help="calls that figure 15 times"
+    )
     for name, default in FULL.items():
-        kind = sizes if isinstance(default, str) else type(default)
+        least = LEAST_SIZES.get(name, 1)
+        kind = numbers_from(least) if isinstance(default, str) else number_from(least)
         told = f"[default {default}, small {SMALL[name]}]"
         parser.add_argument(f"--{name}", type=kind, help=told)
     return parser
@@ -208,24 +215,34 @@ def arguments() -> argparse.ArgumentParser:
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return what is asked for, with the sizes that are not given."""
-    given = arguments().parse_args(argv)
+    parser = arguments()
+    given = parser.parse_args(argv)
     for name, each in (SMALL if given.small else FULL).items():
         if getattr(given, name) is None:
-            setattr(given, name, sizes(each) if isinstance(each, str) else each)
+            setattr(given, name, read_sizes(each) if isinstance(each, str) else each)
     if given.small:
         given.data = ""
+    if given.data and not Path(given.data).is_dir():
+        parser.error(f"--data: there is no folder {given.data}")
+    if given.page and not given.page.is_file():
+        parser.error(f"--page: there is no file {given.page}")
     return given
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the figures."""
+    """Print the figures. SystemExit with a line about what cannot be."""
     given = parse(argv)
-    if given.plot:
-        check(given.plot / "tux2.svg")
-        given.plot.mkdir(parents=True, exist_ok=True)
-    write(f"{machine()}; {given.workers} workers; runs: {given.runs}\n")
-    for name in given.figures:
-        show(name, given)
+    made = [kind for kind in FILES if not file_of(given, kind)]
+    generated = f"; generated: {', '.join(made)}" if made else ""
+    try:
+        if given.plot:
+            check(given.plot / "tux2.svg")
+            given.plot.mkdir(parents=True, exist_ok=True)
+        write(f"{machine()}; {given.workers} workers; runs: {given.runs}{generated}\n")
+        for name in given.figures:
+            show(name, given)
+    except TuxError as error:
+        raise SystemExit(f"error: {error}") from None
 
 
 if __name__ == "__main__":

@@ -34,15 +34,23 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def file_of(given: argparse.Namespace, name: str) -> Path | None:
+FILES = {
+    "ratings": "ratings/ml-1m/ml-1m.train.dat.gz",
+    "clicks": "libsvm/generated-20k-50k.gz",
+    "corpus": "corpora/kos/docword.kos.txt.gz",
+}
+"""The files of a data folder, by what is generated where one is not there."""
+
+
+def file_of(given: argparse.Namespace, kind: str) -> Path | None:
     """Return a file of the data folder; None if it is not there."""
-    path = Path(given.data, name) if given.data else None
+    path = Path(given.data, FILES[kind]) if given.data else None
     return path if path and path.exists() else None
 
 
 def ratings_of(given: argparse.Namespace) -> EdgeData:
     """Return ratings whose ids count from 0: MovieLens 1M, or `--ratings` generated ones."""
-    if path := file_of(given, "ratings/ml-1m/ml-1m.train.dat.gz"):
+    if path := file_of(given, "ratings"):
         edges = read_edges(path, ("user", "item"), {"value": np.dtype("f4")})
         ends, values = (edges.src, edges.dst), edges.fields["value"]
     else:
@@ -56,7 +64,7 @@ def ratings_of(given: argparse.Namespace) -> EdgeData:
 
 def clicks_of(given: argparse.Namespace) -> EdgeData:
     """Return samples: the generated ones of the folder, or `--entries` / 5 entries of others."""
-    if path := file_of(given, "libsvm/generated-20k-50k.gz"):
+    if path := file_of(given, "clicks"):
         return samples_to_edges(read_samples(path), BlockPG())
     samples = max(50, given.entries // 200)
     made = clicks(samples, 5 * samples // 2, 40, max(5, samples // 100))
@@ -65,7 +73,7 @@ def clicks_of(given: argparse.Namespace) -> EdgeData:
 
 def corpus_of(given: argparse.Namespace) -> EdgeData:
     """Return documents: those of Daily Kos, or `--tokens` generated tokens."""
-    if path := file_of(given, "corpora/kos/docword.kos.txt.gz"):
+    if path := file_of(given, "corpus"):
         return read_bags(path).edges
     size = given.tokens
     made = corpus(max(size // 136, 10), max(min(size // 20, 6906), 50), given.topics, size)

@@ -38,7 +38,27 @@ def test_weak_scaling_gives_each_machine_its_data(small, capsys, tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["ratings-1-1", "ratings-2-1"]
 
 
-def test_numbers_must_be_above_0(capsys):
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--workers 0", "a whole number from 1 on is needed, not '0'"),
+        ("--gbit fast", "a number from 0.001 on is needed, not 'fast'"),
+        ("--runs 0", "a whole number from 1 on is needed"),
+        ("--delay nan", "a number from 0.0 on is needed"),
+        ("--weak --input x.csv", "--weak makes data for each number of machines"),
+        ("--check", "--check: two machines need two cores"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(words, why, capsys, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {3})
     with pytest.raises(SystemExit):
-        scale.main(["mf", "--workers", "0"])
-    assert "numbers above 0 are needed" in capsys.readouterr().err
+        scale.main(["mf", *words.split()])
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"), [("--plot x.gif", "no kind of picture"), ("--input x.csv", "x.csv")]
+)
+def test_an_error_of_tux_is_a_line(words, why):
+    with pytest.raises(SystemExit, match=f"error: .*{why}"):
+        scale.main(["mf", *words.split()])

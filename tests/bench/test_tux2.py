@@ -148,6 +148,17 @@ def test_keys_and_values_of_features_that_samples_touch():
     assert rules.sent_by_keys(np.array([2, 1, 0]), 4) == 3 * 0.75 * 40
 
 
+def test_replicas_are_those_of_the_cut_of_the_run():
+    """Users and items of one type are one vertex type for the partitioner."""
+    gas, arrays = (importlib.import_module(n) for n in ("bench.gas", "tux.arrays.networks"))
+    users, items = np.divmod(np.arange(60), 5)
+    edges = arrays.from_arrays(users, items, ends=("user", "item"))
+    data = arrays.from_arrays(users, items + 12)
+    parts = gas.PARTITIONERS["grid"](data.src, data.dst, 4, 0, bipartite=False)
+    expected = [len({*zip(end, parts, strict=True)}) / n for end, n in ((users, 12), (items, 5))]
+    np.testing.assert_allclose(gas.replication(edges, data, "grid", 4), expected)
+
+
 def test_other_errors_end_it():
     gas = importlib.import_module("bench.gas")
     gas.check([0.9, 0.9 + 1e-6])
@@ -173,6 +184,24 @@ def test_sizes_that_are_given_stay(show):
     given = tux2.parse(["--small", "--ratings", "7", "--data", "somewhere"])
     assert (given.ratings, given.rank, given.data) == (7, tux2.SMALL["rank"], "")
     assert tux2.parse(["--batches", "3,4"]).batches == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--data no-such-folder", "there is no folder no-such-folder"),
+        ("--page no-such-page.md", "there is no file no-such-page.md"),
+        ("--passes 1", "a whole number from 2 on is needed"),
+    ],
+)
+def test_mistakes_are_told_before_a_figure(show, words, why, capsys):
+    with pytest.raises(SystemExit):
+        importlib.import_module("bench.tux2").main(words.split())
+    assert why in capsys.readouterr().err
+
+
+def test_data_that_are_generated_are_told(show):
+    assert show("lines")[0].endswith("; generated: ratings, clicks, corpus")
 
 
 def test_the_block_of_a_figure_is_replaced_in_the_page(show, tmp_path):

@@ -21,6 +21,7 @@ from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher
 from tux.program.sources import find
 from tux.runs.begin import load_for
+from tux.runs.prediction import predict_epoch
 from tux.runs.session import run
 
 FAST = NetworkLink(1e12, 0.0)
@@ -40,14 +41,19 @@ def data(tmp_path_factory):
 
 def rehearse_mf(data, link=FAST, *, workers=3, slack=0, **parameters):
     """Rehearse matrix factorization."""
-    program = find("mf").program(rank=4, **parameters)
     options = RunOptions(workers=workers, slack=slack, epochs=EPOCHS, threads=1)
+    return rehearse_program("mf", data, link, options, rank=4, **parameters)
+
+
+def rehearse_program(name, data, link, options, **parameters):
+    """Rehearse a program."""
+    program = find(name).program(**parameters)
     inputs, program = load_for(program, data, None, options, NullWatcher())
     plan, folders = options.plan_for(program), job_folder.make(None)
     try:
         cut = partial(_cut, program, inputs, plan.partitioner)
-        given = {"workers": workers, "threads": 1, "keep_best": False, **plan.job_options()}
-        job, _ = write_job("mf", program.parameters, cut, folders, **given)
+        given = {"workers": plan.workers, "threads": 1, "keep_best": False, **plan.job_options()}
+        job, _ = write_job(name, program.parameters, cut, folders, **given)
         return rehearse(job, link, cores=1, epochs=EPOCHS)
     finally:
         job_folder.remove(folders[0])
@@ -120,6 +126,66 @@ def test_slack_hides_a_delay(data):
 
     assert clock_seconds(ahead) < 0.7 * clock_seconds(still)
     assert ahead[-1]["max_staleness"] > 0
+
+
+JUDGED = """
+from tux import Apply, Context, Edge, Exchange, GlobalSync, Program, Vertex, delta, metric, value
+
+def give(src, dst):
+    dst.got += 1.0
+
+def keep(page):
+    page.x = page.got
+
+def judge(tau):
+    tau.judged = 1.0
+
+class Judged(Program):
+    page = Vertex(x=value("f8"), got=delta("f8"))
+    link = Edge("page", "page")
+    tau = Context(judged=metric())
+
+    def stages(self):
+        return [Exchange(give), Apply("page", keep)]
+
+    def evaluate(self):
+        return [GlobalSync(judge)]
+"""
+
+
+@pytest.mark.parametrize(("every", "ahead"), [(1, False), (9, True)])
+def test_clocks_go_on_over_the_end_of_an_epoch_only_where_those_of_the_run_do(
+    tmp_path, every, ahead
+):
+    path, links = tmp_path / "judged.py", tmp_path / "links.txt"
+    path.write_text(JUDGED)
+    links.write_text("".join(f"{n} {(n * 7 + 1) % 30}\n" for n in range(30)))
+    options = RunOptions(workers=2, slack=2, epochs=EPOCHS, threads=1, eval_every=every, jit=False)
+    far = NetworkLink(1e12, 1.0)
+    records = rehearse_program(str(path), str(links), far, options).records
+    assert ("judged" in records[0]) != ahead
+    assert (records[-1]["max_staleness"] > 0) == ahead
+
+
+def test_an_epoch_at_slack_costs_what_one_does_though_several_are_under_way(tmp_path):
+    """An answer is back after 2 s, in which slack + 1 epochs of a clock each begin."""
+    path, links = tmp_path / "judged.py", tmp_path / "links.txt"
+    path.write_text(JUDGED)
+    links.write_text("".join(f"{n} {(n * 7 + 1) % 30}\n" for n in range(30)))
+    found = []
+    for slack in (0, 3):
+        options = RunOptions(slack=slack, epochs=30, threads=1, eval_every=99, jit=False)
+        program = find(str(path)).program()
+        inputs, program = load_for(program, str(links), None, options, NullWatcher())
+        link = NetworkLink(1e12, 1.0)
+        found.append(predict_epoch(program, inputs, options, 2, link, cores=1))
+    assert [each.seconds for each in found] == pytest.approx([2.0, 0.5], abs=0.1)
+    assert found[0].sent == found[1].sent > 0
+
+
+def test_patience_ends_no_rehearsal(data):
+    options = RunOptions(workers=2, epochs=EPOCHS, threads=1, patience=1)
+    assert len(rehearse_program("mf", data, FAST, options, rank=2, reg=9.0).records) == EPOCHS
 
 
 def test_a_slow_message_holds_up_a_machine_of_one_core(data):

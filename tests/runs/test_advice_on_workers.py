@@ -1,7 +1,12 @@
 """A run with several workers says once when these cost more than they bring."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
+from tux.runs import train
 from tux.runs.advice import FIRST, advise_on_workers
 
 
@@ -35,3 +40,23 @@ def test_nothing_is_said(of, workers):
 def test_one_slow_epoch_is_not_all():
     some = [*records(1, wait=1.5e-3), *records(FIRST - 1)]
     assert advise_on_workers(some, 2) is None
+
+
+def test_the_workers_of_all_machines_count(monkeypatch):
+    """Also where each machine has one."""
+    told = []
+
+    class Telling(NullWatcher):
+        """A watcher that notes what is said."""
+
+        def say(self, text):
+            told.append(text)
+
+    slow = [each | {"epoch": n + 1} for n, each in enumerate(records(wait=1.0))]
+    options, plan = RunOptions(), SimpleNamespace(epochs=FIRST, workers=1, all_workers=2)
+    training = SimpleNamespace(epochs=lambda most, **how: iter(slow))
+    monkeypatch.setattr(train, "_warn_of_lost_metrics", lambda run, record: None)
+    run = SimpleNamespace(options=options, plan=plan, training=training, keep_best=False)
+    run.folder, run.watch, run.records = None, Telling(), []
+    train._train(run)
+    assert len(told) == 1 and told[0].startswith("the 2 workers spend more time on messages")

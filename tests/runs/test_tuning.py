@@ -1,16 +1,25 @@
 """Workers and slack that are chosen by trials."""
 
+import math
+import os
 import signal
+import threading
 from contextlib import suppress
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from support.messages import message
 
-from tux.base.errors import UsageError
+from tux.arrays.piped import remove_copies
+from tux.base.errors import DataError, UsageError
 from tux.base.signals import handle_ending
+from tux.cli.main import main
 from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher
 from tux.program.sources import find
 from tux.run_folder.folder import read_run
+from tux.runs import session
 from tux.runs.session import run
 from tux.runs.tuning import Trial, choose_settings, settle, trial_of, trial_options
 
@@ -51,6 +60,11 @@ def test_slack_is_taken_while_it_pays_and_costs_no_quality():
     assert choose(table_of_trials(times, metric), options) == ((4, 1), [(4, 0), (4, 1), (4, 2)])
 
 
+def test_settings_with_which_a_trial_fails_are_not_taken():
+    times = {(1, 0): 8.0, (2, 0): 5.0, (4, 0): math.inf, (2, 1): math.inf}
+    assert choose(table_of_trials(times)) == ((2, 0), [(1, 0), (2, 0), (4, 0), (2, 1)])
+
+
 def test_a_slack_that_is_named_stays():
     options = RunOptions(workers="auto", slack=3)
     assert choose(table_of_trials({(1, 3): 5.0, (2, 3): 9.0}), options)[0] == (1, 3)
@@ -64,32 +78,39 @@ def test_seconds_of_a_trial_leave_the_first_epoch_out():
     assert trial_of(2, 1, records[:1], "") == Trial(2, 1, 11.0, None)
 
 
-def test_a_trial_keeps_and_judges_nothing_but_its_end():
+def test_a_trial_is_judged_where_the_run_is_and_patience_does_not_end_it():
+    """As clocks of two epochs are not under way where one is judged."""
+    options = RunOptions(epochs=9, eval_every=3, patience=1, slack="auto")
+    tried = trial_options(options, find("mf").program())
+    assert (tried.eval_every, tried.patience) == (3, 4)
+
+
+def test_a_trial_keeps_nothing():
     program = find("mf").program()
-    options = RunOptions(epochs=9, patience=2, out="run", checkpoint_every="2", slack="auto")
+    options = RunOptions(epochs=9, out="run", checkpoint_every="2", slack="auto")
     tried = trial_options(options, program)
-    assert (tried.epochs, tried.eval_every, tried.patience, tried.out) == (4, 4, 0, None)
+    assert (tried.epochs, tried.patience, tried.out) == (4, 0, None)
     assert trial_options(RunOptions(epochs=2), program).epochs == 2
+
+
+class Listener(NullWatcher):
+    """A watcher that notes what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
 
 
 def test_what_is_chosen_is_recorded_and_gives_the_same_run(tmp_path):
     program = find("mf").program(rank=2)
-    said = []
-
-    class Watch:
-        """Note what is said."""
-
-        def say(self, text):
-            said.append(text)
-
-        def __getattr__(self, name):
-            return lambda *given: None
-
+    watch = Listener()
     auto = RunOptions(epochs=2, workers=1, slack="auto", out=tmp_path / "auto")
-    made = run(program, None, None, auto, Watch())
+    made = run(program, None, None, auto, watch)
     options = read_run(tmp_path / "auto").options
     assert options["workers"] == 1 and options["slack"] == 0
-    assert said[0].startswith("auto: --workers 1 --slack 0; an epoch takes ")
+    assert watch.said[0].startswith("auto: --workers 1 --slack 0; an epoch takes ")
     again = run(program, None, None, RunOptions(epochs=2))
     assert [each["objective"] for each in made.records] == [
         each["objective"] for each in again.records
@@ -107,10 +128,102 @@ def test_trials_of_several_workers_are_runs(tmp_path):
         assert made.records[-1]["objective"] == again.records[-1]["objective"]
 
 
+def settle_mf(options, try_out, watch=None):
+    """Return what trials by `try_out` choose for matrix factorization."""
+    program = find("mf").program(rank=2)
+    return settle(options, program, None, lambda least: None, try_out, watch or NullWatcher())
+
+
+def fail_from(workers):
+    """Return a function that makes trials, of which those of so many workers diverge."""
+
+    def try_out(options, room):
+        if options.workers >= workers:
+            raise DataError("user.f is NaN")
+        return run(find("mf").program(rank=2), None, None, options)
+
+    return try_out
+
+
+def test_a_trial_that_fails_is_said_and_not_chosen(monkeypatch):
+    monkeypatch.setattr("tux.runs.tuning.cores", lambda: 4)
+    watch = Listener()
+    auto = RunOptions(epochs=2, workers="auto", slack="auto")
+    chosen = settle_mf(auto, fail_from(2), watch)
+    assert (chosen.workers, chosen.slack) == (1, 0)
+    assert watch.said[0] == "auto: 2 workers at slack 0 fail: user.f is NaN"
+    assert watch.said[1].startswith("auto: --workers 1 --slack 0; an epoch takes ")
+
+
+def test_the_error_of_the_first_trial_is_that_of_the_run():
+    with pytest.raises(DataError, match="user.f is NaN"):
+        settle_mf(RunOptions(epochs=2, slack="auto"), fail_from(1))
+
+
+def test_a_run_without_epochs_needs_no_trials():
+    made = run(find("mf").program(rank=2), None, None, RunOptions(epochs=0, workers="auto"))
+    assert made.record.options["workers"] == 1 and [r["epoch"] for r in made.records] == [0]
+
+
+def test_what_no_run_can_have_is_refused_before_trials(monkeypatch):
+    monkeypatch.setattr(session, "_run", None)  # no trial begins
+    options = RunOptions(workers="auto", restarts=2)
+    with pytest.raises(UsageError, match="--restarts with one worker"):
+        run(find("mf").program(), None, None, options)
+
+
+def test_files_of_a_trial_lie_in_the_folder_of_the_run(tmp_path, monkeypatch):
+    rooms, real = [], session._run
+
+    def note(*given, room=None, **more):
+        rooms.append(room)
+        return real(*given, room=room, **more)
+
+    monkeypatch.setattr(session, "_run", note)
+    out = tmp_path / "run"
+    run(find("mf").program(rank=2), None, None, RunOptions(epochs=1, slack="auto", out=out))
+    assert rooms == [out, None] and (out / "run.json").exists()
+
+
+PAGERANK = str(Path(__file__).parents[2] / "docs" / "pagerank.py")
+
+
+@pytest.fixture
+def links(tmp_path):
+    """Return a file of a small graph."""
+    path = tmp_path / "links.txt"
+    path.write_text("".join(f"{n} {(n * 7 + 1) % 40}\n" for n in range(40)))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["auto", None, 2])
+def test_a_partitioned_folder_has_as_many_workers_as_parts(links, tmp_path, workers):
+    cut, watch = tmp_path / "cut", Listener()
+    assert main(["partition", str(links), "--parts", "2", "--out", str(cut)]) == 0
+    options = RunOptions(epochs=2, workers=workers, slack="auto", jit=False)
+    made = run(find(PAGERANK).program(), str(cut), None, options, watch)
+    assert made.record.options["workers"] == 2
+    assert watch.said[0].startswith("auto: --workers 2 --slack ")
+
+
+def test_a_pipe_is_read_once_for_all_trials(links, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(links.read_bytes()), daemon=True)
+    writing.start()
+    options = RunOptions(epochs=1, slack="auto", jit=False)
+    try:
+        made = run(find(PAGERANK).program(), str(pipe), None, options)
+    finally:
+        remove_copies()
+    assert made.sizes["edges"] == 40
+
+
 def test_a_signal_in_a_trial_ends_the_command():
     """It is handled, and what it raises is dropped on the way, as in a callback of a library."""
 
-    def try_out(options):
+    def try_out(options, room):
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         return run(find("mf").program(rank=2), None, None, options)
@@ -118,18 +231,13 @@ def test_a_signal_in_a_trial_ends_the_command():
     restore = handle_ending()
     try:
         with pytest.raises(KeyboardInterrupt):
-            settle(
-                RunOptions(epochs=1, slack="auto"),
-                find("mf").program(),
-                None,
-                try_out,
-                NullWatcher(),
-            )
+            settle_mf(RunOptions(epochs=1, slack="auto"), try_out)
     finally:
         restore()
 
 
-@pytest.mark.parametrize("data", ["-"])
-def test_data_that_are_read_once_allow_no_trials(data):
-    with pytest.raises(UsageError, match="--workers auto is chosen by trials"):
-        run(find("mf").program(), data, None, RunOptions(workers="auto"))
+def test_data_that_are_read_once_allow_no_trials():
+    table = pa.table({"user": [1, 2], "item": [1, 2], "value": [1.0, 2.0]})
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    with pytest.raises(UsageError, match=message("auto-is-chosen-by-trials", "workers")):
+        run(find("mf").program(), stream, None, RunOptions(workers="auto"))

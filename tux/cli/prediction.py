@@ -50,9 +50,12 @@ def read_link(text: str) -> tuple[float, float]:
 def print_prediction(
     program: Program,
     data: Any,
+    test: Any,
     options: RunOptions,
     machines: Sequence[int],
     link: tuple[float, float],
+    *,
+    encrypted: bool,
 ) -> int:
     """Print the costs of an epoch on so many machines, and advice; return the exit code."""
     from tux.base.parallel import cores
@@ -61,7 +64,7 @@ def print_prediction(
     from tux.inputs.origin import cut_folder
     from tux.inputs.wrapping import wrap_data
     from tux.options.rules import AUTO
-    from tux.runs.begin import load_for
+    from tux.runs.begin import introduce, load_for
     from tux.runs.prediction import (
         COLUMNS,
         SLACKS,
@@ -70,18 +73,19 @@ def print_prediction(
         predict_epoch,
     )
 
+    data = wrap_data(program, data)
     if cut_folder(data):
         raise UsageError(
             f"{data} is cut into parts already, and a rehearsal cuts for each number of machines",
             do="name the data from which it was cut",
         )
-    gbit, delay = link
-    network = NetworkLink(gbit * GBIT, 1e-6 * delay, *measure_wire_speed())
-    slack = 0 if options.slack == AUTO else options.slack
+    network = NetworkLink(link[0] * GBIT, 1e-6 * link[1], *measure_wire_speed(encrypted=encrypted))
+    slack, threads = 0 if options.slack == AUTO else options.slack, options.threads or cores()
     with show.watcher() as watch:
         watch.phase("load")
         options = replace(options, workers=None, slack=slack)
-        inputs, program = load_for(program, wrap_data(program, data), None, options, watch)
+        inputs, program = load_for(program, data, test, options, watch)
+        introduce(watch, data, program, inputs)
 
         def predict(number: int, slack: int | str) -> EpochPrediction:
             own = replace(options, slack=slack)
@@ -89,14 +93,14 @@ def print_prediction(
 
         found = [predict(number, slack) for number in machines]
         watch.say(
-            f"an epoch on machines like this one, {plural(options.threads or cores(), 'thread')} "
-            f"each, at {gbit:g} Gbit/s and {delay:g} us, by a rehearsal:"
+            f"an epoch on machines like this one, {plural(threads, 'thread')} each, at {link[0]:g} "
+            f"Gbit/s and {link[1]:g} us{'' if encrypted else ', in plain text'}, by a rehearsal:"
         )
         show.grid(list(COLUMNS), [each.cells(found[0]) for each in found])
         best = most_that_pays(found)
         slacks = [
             predict(best.workers, each) for each in SLACKS if best.workers > 1 and each != slack
         ]
-        for text in advise_on_machines(found, best, slacks, program.parameters):
+        for text in advise_on_machines(found, best, slacks, program.parameters, threads):
             watch.say(text)
     return 0

@@ -100,9 +100,7 @@ def _train(source: Source, argv: list[str]) -> int:
 
     args = run_flags(source, argv[0]).parse(argv[1:])
     program = _make_program(source.program, _parameters(args, source))
-    if args.from_run and (args.explain or args.verify):
-        flag = "--explain" if args.explain else "--verify"
-        raise UsageError(f"{flag} is about a run from the beginning", do="leave --from out")
+    _check_no_run(args)
     if args.explain:
         return _explain(program, args)
     if args.machines or args.link:
@@ -119,11 +117,6 @@ def _train(source: Source, argv: list[str]) -> int:
         advise_on_crash()
     options = _options(args, program, _place(args), ["tux", "run", *argv])
     _free_memory_early(options.workers, options.place)
-    if args.verify and args.profile:
-        raise UsageError(
-            "--profile with --verify, which compares results and measures nothing",
-            do="leave one of them out",
-        )
     if args.verify:
         from tux.cli.verify import print_verification
 
@@ -138,6 +131,23 @@ def _train(source: Source, argv: list[str]) -> int:
     return 0
 
 
+def _check_no_run(args: Any) -> None:
+    """Raise UsageError for flags of a run beside one that only tells about it."""
+    for asked, flag in ((args.explain, "--explain"), (args.verify, "--verify")):
+        if asked and args.from_run:
+            raise UsageError(f"{flag} is about a run from the beginning", do="leave --from out")
+        if asked and args.json:
+            raise UsageError(
+                f"--json tells how a run goes on, and {flag} makes none", do="leave --json out"
+            )
+    if args.verify and (args.explain or args.profile):
+        raise UsageError(
+            f"{'--explain' if args.explain else '--profile'} with --verify, which compares results "
+            "and measures nothing",
+            do="leave one of them out",
+        )
+
+
 def _explain(program: Program, args: Any) -> int:
     """Print the outline of the program; or what an epoch would cost on several machines."""
     from tux.cli.explain import print_outline
@@ -148,17 +158,31 @@ def _explain(program: Program, args: Any) -> int:
         raise UsageError("--link without --machines", do="add --machines 1,2,4")
     if not args.machines:
         return print_outline(program, racing=args.racing)
-    if args.on or args.nnodes:
+    given = (args.on, args.nnodes, args.node_rank, args.rdzv, args.key_file, args.rejoin)
+    if any(each is not None for each in given):
         raise UsageError(
-            "--machines beside --on or --nnodes: an epoch is rehearsed on this machine alone",
-            do="leave them out",
+            "--machines beside flags of a job of several machines: an epoch is rehearsed on this "
+            "machine alone",
+            do="leave --on, --nnodes and the like out; --insecure is for messages in plain text",
         )
-    if args.data is None:
+    if args.workers not in (None, 1, "auto"):
+        raise UsageError(
+            f"--workers {args.workers} beside --machines, each of which has one worker",
+            do="leave --workers out; --threads N is for each of them",
+        )
+    if not args.data:
         raise UsageError("--machines without data", do="name DATA: some epochs are rehearsed")
     from tux.cli.prediction import print_prediction
 
-    options = _options(args, program, None, [])
-    return print_prediction(program, args.data, options, args.machines, args.link or (10.0, 50.0))
+    return print_prediction(
+        program,
+        args.data,
+        args.test,
+        _options(args, program, None, []),
+        args.machines,
+        args.link or (10.0, 50.0),
+        encrypted=not args.insecure,
+    )
 
 
 def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:

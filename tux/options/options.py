@@ -319,9 +319,9 @@ class RunOptions(Reading):
         check_named_type(program, self.partitioner or "")
         if self.leaves_open:
             raise UsageError(
-                f"--{self.leaves_open[0]} auto is chosen by trials on this machine, which read the "
-                "data again",
-                do="name a number, as on several machines and for data that are read once",
+                f"--{self.leaves_open[0]} auto is chosen by trials when a run begins, on one "
+                "machine and by reading the data again",
+                do="name a number",
             )
         assert not isinstance(self.workers, str)
         own = default_epochs(program, from_model=self.from_run is not None)

@@ -286,7 +286,7 @@ def start_workers(
             keep_best=keeps_best(program, inputs, run.options),
             sizes=sizes_to_compare(program, inputs),
             known=dict(run.start.model.known),
-            room=run.path,
+            room=run.room,
             phase=watch.phase,
             warn=watch.warn,
             states=states,

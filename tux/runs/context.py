@@ -25,7 +25,8 @@ from tux.runs.trainer import Trainer
 @dataclass(repr=False)
 class RunContext:
     """A run under way. Leaving `stack` ends what it has begun. `folder`: its folder, if it has one;
-    `before`: the run that has stopped, from which it goes on.
+    `before`: the run that has stopped, from which it goes on; `trial_room`: of a trial, the folder
+    of the run for which it is.
     """
 
     program: Program
@@ -34,6 +35,7 @@ class RunContext:
     stack: ExitStack
     folder: RunFolder | None = None
     before: StoppedRun | None = None
+    trial_room: Path | None = None
     limit: MemoryLimit | None = None  # of this process
     start: StartOfRun = StartOfRun()  # with the model of another run
     # set when the data are loaded
@@ -56,3 +58,8 @@ class RunContext:
     def path(self) -> Path | None:
         """The path of the folder, if there is one."""
         return self.folder.path if self.folder else None
+
+    @property
+    def room(self) -> Path | None:
+        """The folder in which large files lie while it goes on; None: that of temporary files."""
+        return self.path or self.trial_room

@@ -18,7 +18,7 @@ def limit_memory(run: RunContext) -> None:
     """Keep this process, until the run ends, within the memory that the options allow, or that the
     machine has left. UsageError if it has more already than the options allow.
     """
-    folder = run.path or Path(tempfile.gettempdir())
+    folder = run.room or Path(tempfile.gettempdir())
     run.limit = limit_of(run.options.memory, folder)
     run.stack.enter_context(limited_memory(folder, run.limit and run.limit.size))
     if run.limit and run.limit.given:

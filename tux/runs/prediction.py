@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,16 +20,24 @@ from tux.options.options import RunOptions
 from tux.options.watcher import NullWatcher, Watcher
 from tux.program import sources
 from tux.program.program import Program
-from tux.runs.begin import choose_partitioner
+from tux.runs.begin import choose_partitioner, keeps_best
 
 EPOCHS = 3
 """Epochs of a rehearsal. The first is not counted: it compiles, and tells the rows of messages."""
+
+MOST_AHEAD = 16
+"""Epochs that a rehearsed worker may be ahead; with more slack than that it seldom waits."""
 
 PAYS = 0.7
 """The speed-up for each machine from which on more of them pay."""
 
 SAVES = 0.9
 """The share of an epoch's time to which a slack must bring it to be advised."""
+
+SHORT_SECONDS = 0.02
+"""Seconds of an epoch below which a rehearsal tells little: what a run does between epochs, and
+other processes of a machine, are not in it.
+"""
 
 LEAST_SHOWN = 0.0005
 """Seconds that a table shows as more than 0."""
@@ -87,8 +96,9 @@ def predict_epoch(
     watch: Watcher | None = None,
 ) -> EpochPrediction:
     """Predict the costs of an epoch of `program` on so many machines with a worker each, joined by
-    a link, by a rehearsal of `epochs` whose first is not counted; of a run of one epoch, by that
-    epoch, rehearsed twice. `options` are those of the run.
+    a link, by a rehearsal of `epochs` whose first is not counted, or of more, where clocks of
+    several are under way at once; of a run that has only one, by that epoch, rehearsed twice.
+    `options` are those of the run.
 
     All parts are in the memory of this process at once. The errors are those of a run.
     """
@@ -110,15 +120,33 @@ def predict_epoch(
             folders,
             workers=workers,
             threads=plan.threads,
-            keep_best=False,
+            keep_best=keeps_best(program, inputs, options),
             **plan.job_options(),
         )
-        rehearsed = rehearse(job, link, cores=cores, epochs=1 if one else epochs)
-        if one:  # whose first epoch does all the work: it has compiled now
-            rehearsed = rehearse(job, link, cores=cores, epochs=1)
+        records = rehearse(job, link, cores=cores, epochs=1 if one else epochs).records
+        ahead = epochs_ahead(records, options.slack)
+        if len(records) == 1:  # that epoch does all the work, and has compiled now
+            records = rehearse(job, link, cores=cores, epochs=1).records
+        elif ahead > 1:
+            many = 2 + max(epochs, ahead)
+            records = rehearse(job, link, cores=cores, epochs=many, ahead=ahead).records
     finally:
         job_folder.remove(folders[0])
-    return _mean_costs(workers, rehearsed.records, options.slack)
+    return _mean_costs(workers, records, options.slack)
+
+
+def epochs_ahead(records: Sequence[Mapping[str, Any]], slack: int | str) -> int:
+    """Return how many epochs a worker may be ahead of one that all have finished, by the records of
+    a rehearsal; 1 if clocks do not go on over the end of an epoch, or no further than the next.
+
+    With many ahead, the first record has the costs of all epochs that have begun by then. In the
+    middle of a long rehearsal each record has those of one; and workers wait for answers at one of
+    slack + 1 clocks, so as many are to be counted.
+    """
+    clocks = records[0]["clock"]
+    if isinstance(slack, str) or not clocks or records[-1]["max_staleness"] < clocks:
+        return 1
+    return min(max(math.ceil(slack / clocks), 1), MOST_AHEAD)
 
 
 def _mean_costs(workers: int, records: list[dict[str, Any]], slack: int | str) -> EpochPrediction:
@@ -159,22 +187,30 @@ def advise_on_machines(
     best: EpochPrediction,
     slacks: Sequence[EpochPrediction],
     parameters: Mapping[str, Any],
+    threads: int,
 ) -> Iterator[str]:
     """Yield advice, a line each: how many machines, with which slack and mini-batches. `slacks`:
-    the costs of as many machines as the `best` with other slacks; `parameters`: the program's.
+    the costs of as many machines as the `best` with other slacks; `parameters`: the program's;
+    `threads`: of a worker.
     """
     machines, times = plural(best.workers, "machine"), found[0].seconds / best.seconds
     beside = f", {times:.1f} times as fast as {found[0].workers}" if best != found[0] else ""
+    last = found[-1]
     if len(found) > 1:
-        yield f"advice: {machines}, one worker on each, whose threads use all cores{beside}"
-    if best != found[-1]:
-        yield f"{found[-1].workers} machines send and wait for too long beside what they compute"
+        yield f"advice: {machines}, a worker of {plural(threads, 'thread')} on each{beside}"
+    if found[0].seconds < SHORT_SECONDS:
+        yield f"an epoch of {1e3 * found[0].seconds:.2g} ms is short: its run may take far longer"
+    if best != last:
+        yield (
+            f"{last.workers} machines do not pay: of {last.seconds:.3g} s, a worker computes for "
+            f"{last.compute:.3g} s"
+        )
     fastest = min([best, *slacks], key=lambda each: each.seconds)
     if fastest.seconds <= SAVES * best.seconds:
+        older = "; as values are older, more epochs may be needed"
         yield (
-            f"with --slack {fastest.slack} an epoch takes {fastest.seconds:.3g} s; as values are "
-            "older, more epochs may be needed"
+            f"with --slack {fastest.slack} an epoch takes {fastest.seconds:.3g} s"
+            f"{older if float(fastest.slack) > float(best.slack) else ''}"
         )
-    last = found[-1]
     if last.workers > 1 and last.pack + last.wait > last.compute and parameters.get("batch_size"):
         yield "larger mini-batches (--batch-size) send less, and wait less often"

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from tux.arrays.piped import STANDARD
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.limits import check_files
 from tux.base.text import plural
@@ -124,16 +123,13 @@ def run(
         options = replace(options, epochs=default_epochs(program, from_model=True))
     data, test = wrap_data(program, data), wrap_data(program, test)
 
-    def try_out(tried: RunOptions) -> Result:
-        return _run(program, data, test, tried, Phases(NullWatcher()), start=start)
+    def check(least: RunOptions) -> None:
+        _check_options(program, data, least, processes=_has_processes(data, least))
 
-    if options.leaves_open and not options.place and data != STANDARD:
-        checked = replace(options, workers=1, slack=0)
-        _check_options(program, data, checked, processes=True)
-        if options.out is not None:
-            with RunFolder(options.out):
-                pass  # it is new, or refused before trials
-    options = settle(options, program, data, try_out, watch)
+    def try_out(tried: RunOptions, room: Path | None) -> Result:
+        return _run(program, data, test, tried, Phases(NullWatcher()), start=start, room=room)
+
+    options = settle(options, program, data, check, try_out, watch)
     return _run(program, data, test, options, Phases(watch), start=start)
 
 
@@ -176,12 +172,15 @@ def _run(
     begun: tuple[StoppedRun, RunFolder] | None = None,
     *,
     start: TrainedModel | None = None,
+    room: Path | None = None,
 ) -> Result:
-    """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
+    """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder;
+    where it has none, its files lie in `room`.
+    """
     processes = _has_processes(data, options)
     _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:
-        run = RunContext(program, options, phases, stack)
+        run = RunContext(program, options, phases, stack, trial_room=room)
         run.before, run.folder = begun or (None, None)
         run.start = begin_with(start, program, options, phases.watch.warn)
         if run.folder is None and options.out is not None:
@@ -277,7 +276,7 @@ def _share_loading(run: RunContext, answers: Answers) -> ShareLoading:
     """Make the loading in shares of a run. The folders that this makes are removed at its end."""
 
     def folders() -> tuple[Path, Path]:
-        made = job_folder.make(run.path)
+        made = job_folder.make(run.room)
         run.stack.callback(job_folder.remove, made[0])
         return made
 

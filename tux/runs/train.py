@@ -127,7 +127,7 @@ def _train(run: RunContext) -> None:
             watch.epoch(record, most)
             if len(records) > furthest:  # else it comes again, and all is said
                 furthest = len(records)
-                if advice := advise_on_workers(records, run.plan.workers):
+                if advice := advise_on_workers(records, run.plan.all_workers):
                     watch.say(advice)
                 if furthest == first:
                     _warn_of_lost_metrics(run, record)

@@ -16,9 +16,6 @@ from tux.cluster.rehearsal.virtual_time import VirtualTime
 from tux.engine.records import merge_records
 from tux.engine.training import Training
 
-NEVER = 1 << 30
-"""An epoch after which a model would be judged, which is no part of training."""
-
 
 class Rehearsal(NamedTuple):
     """The records of the epochs of a rehearsed job, as those of a run: times are virtual. `sent`:
@@ -29,12 +26,13 @@ class Rehearsal(NamedTuple):
     sent: int
 
 
-def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehearsal:
+def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int, ahead: int = 1) -> Rehearsal:
     """Run `epochs` of a job whose parts are here, each worker on a machine with so many cores.
 
-    The model is judged after the last epoch that is run alone, so one more is run than recorded.
-    Where workers have one thread, the seconds are those of the processor: others may use it, too.
-    TuxError where no worker can go on.
+    The model is judged where that of the job is, which takes no time of training; and after the
+    last epoch that is run. So as many more are run than recorded as workers are `ahead`, at least
+    one. Where workers have one thread, the seconds are those of the processor: others may use it,
+    too. TuxError where no worker can go on.
     """
     clock = time.thread_time if job.threads == 1 else time.perf_counter
     times, network = VirtualTime(clock), Network(link, job.workers)
@@ -45,7 +43,9 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
     try:
         kept: list[list[dict[str, Any]]] = [[] for _ in machines]
         for machine, records in zip(machines, kept, strict=True):
-            machine.thread.begin(partial(_train, Training(machine.worker), epochs + 1, records))
+            machine.thread.begin(
+                partial(_train, Training(machine.worker), job, epochs + ahead, records)
+            )
         times.run()
         if waiting := [each.rank for each in machines if not each.thread.is_over]:
             raise TuxError(f"workers {waiting} wait in a rehearsal, and nothing is under way")
@@ -58,6 +58,9 @@ def rehearse(job: Job, link: NetworkLink, *, cores: int, epochs: int) -> Rehears
     return Rehearsal(merged[:epochs], sum(each.sent for each in machines))
 
 
-def _train(training: Training, epochs: int, records: list[dict[str, Any]]) -> None:
-    """Run the epochs of one worker, and note their records."""
-    records.extend(training.epochs(epochs, every=NEVER))
+def _train(training: Training, job: Job, epochs: int, records: list[dict[str, Any]]) -> None:
+    """Run the epochs of one worker, and note their records. Patience does not end them."""
+    patience = job.patience * epochs
+    records.extend(
+        training.epochs(epochs, every=job.eval_every, patience=patience, keep_best=job.keep_best)
+    )
