@@ -1,8 +1,8 @@
 """The process of the server: it listens, and follows the model of a run's folder.
 
-uvicorn speaks HTTP, by the parser of httptools. What it has no
-limits for is limited here: the size of heads and messages, the time that a client may take, and the
-number of connections. No other file imports uvicorn.
+uvicorn speaks HTTP, by the parser of httptools. What it has no limits for is limited here: the size
+of heads and messages, the time that a client may take, and the number of connections. No other file
+imports uvicorn.
 """
 
 from __future__ import annotations
@@ -191,15 +191,34 @@ def run_server(
     server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket
 ) -> None:
     """Answer until Ctrl-C or SIGTERM, and end the requests that are under way then; look for
-    another model by `refresh`. After that, the signal is handled as the process handled it before.
+    another model by `refresh`. After that, the signal is handled as the process handled it before;
+    where an event loop runs already, as in a notebook, it is handled so at once.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
+    given = server, refresh, listening
     try:
-        with asyncio.Runner() as runner:
-            runner.run(_serve(server, refresh, listening))
+        if not _is_in_loop():
+            return _run(*given)
+        with ThreadPoolExecutor(1, "tux-serve-loop") as thread:
+            try:
+                thread.submit(_run, *given).result()
+            finally:
+                server.should_exit = True
     finally:
         sys.setswitchinterval(before)
+
+
+def _is_in_loop() -> bool:
+    """Return whether an event loop runs in this thread: a second one cannot."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop().is_running()
+    return False
+
+
+def _run(server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket) -> None:
+    with asyncio.Runner() as runner:
+        runner.run(_serve(server, refresh, listening))
 
 
 async def _serve(
