@@ -15,22 +15,22 @@ from tux.base.errors import DataError
 Columns = dict[str, Any]
 
 
-def columns_of(users: Any) -> Columns | None:
-    """Return the columns by name of a table: a `tux.Table`, a DataFrame of pandas or polars, a
-    table of pyarrow, or a dict; None of anything else, as of ids.
+def is_table(users: Any) -> bool:
+    """Return whether an object is a table of vertices and their vectors, and not ids: a
+    `tux.Table`, a DataFrame of pandas or polars, a table of pyarrow, or a dict of columns.
     """
-    if isinstance(users, Mapping):
-        return {str(name): users[name] for name in users}
-    names = getattr(users, "column_names", getattr(users, "columns", None))  # pyarrow, or others
-    return None if names is None else {str(name): users[name] for name in names}
+    return isinstance(users, Mapping) or any(
+        hasattr(users, name) for name in ("columns", "column_names")
+    )
 
 
-def as_arrays(columns: Columns, role: str, factors: str, bias: str, width: int) -> Columns:
+def as_arrays(table: Any, role: str, factors: str, bias: str, width: int) -> Columns:
     """Return the columns `role`, of ids (n,), `factors`, (n, width) float32, and `bias`, (n,)
-    float32, as far as they are there, as arrays. Vectors may also be in columns of their numbers,
-    "f_0", "f_1" and so on, as in files of text. DataError for what is none, and for vectors of
-    another width.
+    float32, of a table, as far as they are there, as arrays. Vectors may also be in columns of
+    their numbers, "f_0", "f_1" and so on, as in files of text. DataError for what is none, and for
+    vectors of another width.
     """
+    columns = _columns_of(table)
     numbers = [*takewhile(columns.__contains__, (f"{factors}_{k}" for k in count()))]
     found: Columns = {role: _ids(columns[role])} if role in columns else {}
     if factors in columns:
@@ -45,6 +45,14 @@ def as_arrays(columns: Columns, role: str, factors: str, bias: str, width: int) 
             do="find the vectors by this model, with fold_in",
         )
     return found
+
+
+def _columns_of(table: Any) -> Columns:
+    """Return the columns of a table of any library by name."""
+    if isinstance(table, Mapping):
+        return {str(name): table[name] for name in table}
+    names = getattr(table, "column_names", getattr(table, "columns", ()))  # pyarrow, or others
+    return {str(name): table[name] for name in names}
 
 
 def _ids(column: Any) -> np.ndarray:

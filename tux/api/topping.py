@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.api.folded import Columns, as_arrays, columns_of
+from tux.api.folded import as_arrays, is_table
 from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.arrays.given import ids_of
@@ -41,8 +41,8 @@ def recommend(
 ) -> Table:
     """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
-    if (folded := columns_of(users)) is not None:
-        return recommend(*_put_in_place(folded, model, fields, vertices), None, n, exclude, only)
+    if is_table(users):
+        return recommend(*_put_in_place(users, model, fields, vertices), None, n, exclude, only)
     first, second = (vertices[kind] for kind in program.edge.ends)
     factors = factors_of(program, fields)
     rows = _rows(first, users, program.edge.ends[0])
@@ -58,7 +58,7 @@ def recommend(
 
 
 def _put_in_place(
-    folded: Columns, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
+    folded: Any, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
 ) -> tuple[TrainedModel, Fields, Mapping[str, Vertices]]:
     """Put vertices whose vectors were found later in the place of those of the first end: in a
     model, its fields and its vertices.
