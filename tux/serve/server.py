@@ -12,7 +12,7 @@ import socket
 import sys
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tux.base.errors import UsageError
+from tux.base.signals import handle_ending
 from tux.serve.app import DROPPED_BODY, ServerApp
 
 MAX_HEAD, MAX_MESSAGE = 1 << 14, 2 * DROPPED_BODY
@@ -190,35 +191,27 @@ def make_server(app: ServerApp) -> uvicorn.Server:
 def run_server(
     server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket
 ) -> None:
-    """Answer until Ctrl-C or SIGTERM, and end the requests that are under way then; look for
-    another model by `refresh`. After that, the signal is handled as the process handled it before;
-    where an event loop runs already, as in a notebook, it is handled so at once.
+    """Answer until Ctrl-C or SIGTERM, which raise KeyboardInterrupt when the requests that are
+    under way have ended; a second one does not wait for them. Look for another model by `refresh`.
+
+    The server has a thread of its own, as an event loop may run in this one, as in a notebook.
     """
-    before = sys.getswitchinterval()
+    before, restore = sys.getswitchinterval(), handle_ending()
     sys.setswitchinterval(SWITCH_SECONDS)
-    given = server, refresh, listening
     try:
-        if not _is_in_loop():
-            return _run(*given)
         with ThreadPoolExecutor(1, "tux-serve-loop") as thread:
+            running = thread.submit(asyncio.run, _serve(server, refresh, listening))
             try:
-                thread.submit(_run, *given).result()
+                running.result()
             finally:
                 server.should_exit = True
+                try:
+                    wait([running])
+                finally:
+                    server.force_exit = True
     finally:
         sys.setswitchinterval(before)
-
-
-def _is_in_loop() -> bool:
-    """Return whether an event loop runs in this thread: a second one cannot."""
-    with suppress(RuntimeError):
-        return asyncio.get_running_loop().is_running()
-    return False
-
-
-def _run(server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket) -> None:
-    with asyncio.Runner() as runner:
-        runner.run(_serve(server, refresh, listening))
+        restore()
 
 
 async def _serve(
