@@ -14,7 +14,7 @@ from tux.graph import layout
 from tux.program.base_program import AnyProgram, BaseProgram, along, first_edge
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
-from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
+from tux.stages.analysis.calls import BESIDE, Call, on_edge, on_vertex, slice_of
 from tux.stages.analysis.edge_rules import refuse_equal_draws, refuse_remote_edges
 from tux.stages.analysis.former_words import refuse_former_words
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_racing, plan_tiles, plan_vertices
@@ -185,7 +185,7 @@ class Exchange(CallingStage):
     def _others_end(self, program: BaseProgram) -> str:
         """Return the end that `others` and `vertices` lead to, "" if the UDF asks for neither."""
         asked = parameters(self.f, self.label) if self.f and self.by_tile else []
-        return self.role(program) if {*asked} & {"others", "vertices"} else ""
+        return self.role(program) if {*asked} & {*BESIDE} else ""
 
     def walk(self, partition: Partition, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tux.apps.als import conjugate, normal, prior
 from tux.apps.als.counts import copy_count, count, count_ratings, set_offset
+from tux.apps.als.feedback import Feedback
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.mf.biases import CHOICES, bias_shape, numbers_of_vertex
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
 from tux.program.fields import data, delta, master, shared, total, value
-from tux.program.input import Ratings
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
@@ -28,13 +28,6 @@ def first_factors(p):
     error on other ratings.
     """
     return drawn(0, (0.1 if p.center or p.biases else 1) * p.rank**-0.5)
-
-
-class Feedback(Ratings):
-    """Ratings, or what users did: then a row without a value counts once."""
-
-    def counts_pairs(self, program):
-        return program.implicit
 
 
 class ALS(Program):

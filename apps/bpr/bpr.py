@@ -12,6 +12,7 @@ from tux import (
     Program,
     Ratings,
     Score,
+    UsageError,
     Vertex,
     metric,
     mirror,
@@ -78,6 +79,14 @@ class BPR(Program):
         test_violations=metric(),
         **{name: total() for name in ("counted", "below", "compared")},
     )
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        if self.loss != "warp" and self.max_sampled != self.params["max_sampled"].default:
+            raise UsageError(
+                f"max_sampled has no effect with the loss {self.loss}",
+                do="leave it out, or choose the loss warp",
+            )
 
     def setup(self):
         counted = GlobalSync(keep_count, aggregate=count_item, over="item")

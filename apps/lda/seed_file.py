@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import Counter
 from itertools import chain
 
 from tux.apps.lda.seeds import check_numbers
@@ -22,8 +23,8 @@ SHOWN = 10  # unknown words that are named
 def with_seeds(program, ids, tokens):
     """Return the program with the numbers of its seed words, by the `ids` of words, in place of the
     name of their file, and with their weight, by how many `tokens` there are (0: not known). It
-    warns of words that are not there. Raises UsageError for more lines than topics, DataError if no
-    word is known.
+    warns of what is odd. Raises UsageError for more lines than topics, DataError if no word is
+    known.
     """
     path = program.seeds
     if not path:
@@ -42,14 +43,7 @@ def with_seeds(program, ids, tokens):
     found, unknown = _find_words(lines, ids)
     if not any(numbers for _, numbers in found):
         raise DataError(f"{path} has no word of the data", do="Give words as the data have them.")
-    if unknown:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        words = plural(len(unknown), "seed word")
-        are = "is" if len(unknown) == 1 else "are"
-        warnings.warn(
-            f"{words} of {path} {are} not in the data: {', '.join(unknown[:SHOWN])}{more}",
-            stacklevel=2,
-        )
+    _warn_of_seeds(path, found, unknown)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     if not program.seed_weight and not tokens:
         raise UsageError(
@@ -61,6 +55,22 @@ def with_seeds(program, ids, tokens):
     program = type(program)(**program.parameters | changed)
     check_numbers(program, len(ids), tokens)
     return program
+
+
+def _warn_of_seeds(path, found, unknown):
+    """Warn of seed words that the data do not have, and of a label of several topics."""
+    if unknown:
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        words = plural(len(unknown), "seed word")
+        are = "is" if len(unknown) == 1 else "are"
+        warnings.warn(
+            f"{words} of {path} {are} not in the data: {', '.join(unknown[:SHOWN])}{more}",
+            stacklevel=3,
+        )
+    labels = Counter(label for label, _ in found if label)
+    if repeated := [label for label, count in labels.items() if count > 1]:
+        shown = ", ".join(repeated[:SHOWN])
+        warnings.warn(f"several topics of {path} have one label: {shown}", stacklevel=3)
 
 
 def _find_words(lines, ids):

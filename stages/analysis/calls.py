@@ -24,7 +24,10 @@ CHANGES = CERTAIN_CHANGES | {"unknown"}
 VISITING = "Exchange", "ForEach"
 """Where UDFs run on replicas, not on masters."""
 
-SLICES = "edges", "others", "vertices"
+BESIDE = "others", "vertices"
+"""Those that are beside the edge of a call, in its block."""
+
+SLICES = "edges", *BESIDE
 """The parameters of UDFs of an Exchange that are slices, of edges or of vertices."""
 
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from tux.base.errors import TuxError
 from tux.program.computed import Computed
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster, Stage
@@ -24,8 +26,9 @@ def lost_metrics(program: Program, cluster: Cluster, record: Mapping[str, Any]) 
     it should be; the one that the program monitors is passed over.
 
     A metric with a formula should be there unless only held-out data give it. One without should be
-    if no function sets it, also with held-out data; or if a function sets it under no condition,
-    and no NaN is written out there.
+    if no function sets it, also with held-out data, and with another value of a parameter that is a
+    switch or a choice; or if a function sets it under no condition, and no NaN is written out
+    there.
     """
     fields = program.context.fields
     lost = [
@@ -52,12 +55,11 @@ def _lost_without_formula(
     """Yield the sentences about metrics without formulas, those of these names."""
     functions = _functions(program, cluster._replace(has_test=True))
     running = _functions(program, cluster)
-    shapes = {"tau": shape_of(program, program.context.fields)}
-    found = [effects(f, shapes, meanings_of(program)) for f in functions]
+    known = _find_changed(program, functions, names)
+    known |= _find_changed_otherwise(
+        program, cluster, [name for name in names if name not in known]
+    )
     for name in names:
-        if not any(each.of("tau", name).keys() & CHANGES for each in found):
-            yield f"{name} has no value after the first evaluation: no GlobalSync(f) sets it"
-            continue
         lines = {f: _assignments(f).get(name, -1) for f in functions if f in running}
         if 0 not in lines.values() and (sure := [f for f, line in lines.items() if line > 0]):
             place = f"{sure[0].__code__.co_filename}:{lines[sure[0]]}"
@@ -65,6 +67,31 @@ def _lost_without_formula(
                 f"{name} has no value after the first evaluation: `{sure[0].__name__}` sets it to "
                 f"NaN, at {place}"
             )
+    for name in (each for each in names if each not in known):
+        yield f"{name} has no value after the first evaluation: no GlobalSync(f) sets it"
+
+
+def _find_changed(
+    program: Program, functions: Iterable[types.FunctionType], names: Sequence[str]
+) -> set[str]:
+    """Return the metrics of these names that functions may change."""
+    shapes = {"tau": shape_of(program, program.context.fields)}
+    found = [effects(f, shapes, meanings_of(program)) for f in functions]
+    return {name for name in names if any(each.of("tau", name).keys() & CHANGES for each in found)}
+
+
+def _find_changed_otherwise(program: Program, cluster: Cluster, names: Sequence[str]) -> set[str]:
+    """Return the metrics of these names that functions may change where one of the program's
+    switches and choices has another value, and the other parameters their defaults.
+    """
+    out = set[str]()
+    for name, declared in program.params.items() if names else ():
+        for value in declared.choices or ((False, True) if declared.type is bool else ()):
+            with suppress(TuxError):  # values that do not go together
+                other = type(program)(**{name: value})
+                functions = _functions(other, cluster._replace(has_test=True))
+                out |= _find_changed(other, functions, names)
+    return out
 
 
 def _functions(program: Program, cluster: Cluster) -> list[types.FunctionType]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster, Stage
 from tux.stages.analysis.calling import CallingStage
-from tux.stages.analysis.calls import Call
+from tux.stages.analysis.calls import BESIDE, Call
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.minibatch import MiniBatch
 
@@ -79,6 +79,20 @@ def serial_reasons(program: Program, cluster: Cluster, *, racing: bool = False) 
             if not plan.threads:
                 out[f"{_short_label(each.stage)} runs on one thread: {plan.why}"] = None
     return [*out]
+
+
+def compared_types(program: Program, cluster: Cluster) -> dict[str, str]:
+    """Return by vertex type the stage of an epoch whose function compares edges with others of
+    their block, `others` or `vertices` of this type.
+    """
+    stages = stages_of(program, "stages", cluster)
+    return {
+        kind: _short_label(each.stage)
+        for each in schedules(program, stages, cluster.workers)
+        for call in each.calls
+        for row, kind in call.rows.items()
+        if row.partition(".")[0] in BESIDE
+    }
 
 
 def _short_label(stage: Stage) -> str:

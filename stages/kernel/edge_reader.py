@@ -42,13 +42,13 @@ class EdgeReader:
     @contextmanager
     def follow(self, items: Items, turns: np.ndarray) -> Iterator[None]:
         """Read ahead of a kernel that runs `items`, by its `turns`, until the block ends."""
-        lo, hi = self._spans(items)
+        lo, hi, runs = self._spans(items)
         kept = self._count_kept()
         if not (hi > np.maximum(lo, kept)).any():
             yield
             return
         over = threading.Event()
-        work = (lo, np.maximum(hi, lo), kept, items.runs, turns, over)
+        work = (lo, np.maximum(hi, lo), kept, runs, turns, over)
         thread = threading.Thread(target=self._follow, args=work, name="tux reader", daemon=True)
         thread.start()
         try:
@@ -62,13 +62,19 @@ class EdgeReader:
         rows, share = len(self._columns[0]), share_in_memory(self._files)
         return rows if share == 1 else max(int(share * rows) - 2 * AHEAD // self._bytes, 0)
 
-    def _spans(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first edge and the last + 1 of each item."""
+    def _spans(self, items: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the first edge and the last + 1 of each range that items need, and the boundaries
+        of their runs among these. An item with edges beside it needs two ranges.
+        """
         lo, hi = items.array[:, LO], items.array[:, HI]
+        if items.beside is not None:
+            there, visited = items.beside[:, 0], items.beside[:, 3]
+            both = np.stack([lo, there], axis=1), np.stack([hi, there + visited], axis=1)
+            return both[0].ravel(), both[1].ravel(), 2 * items.runs
         if items.of_edges:
-            return lo, hi
+            return lo, hi, items.runs
         bounds, across = self._layout.bounds, self._layout.across
-        return bounds[lo * across], bounds[hi * across]
+        return bounds[lo * across], bounds[hi * across], items.runs
 
     def _follow(
         self,

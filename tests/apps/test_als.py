@@ -1,5 +1,6 @@
 """Alternating least squares against numpy: each half of an epoch, on one worker and on several."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace as Row
 
 import numpy as np
@@ -168,6 +169,21 @@ def test_one_half_of_an_epoch_finds_factors_and_biases_together(steps):
 def test_implicit_feedback_has_no_biases():
     with pytest.raises(UsageError, match=message("biases-are-of-ratings-and")):
         ALS(biases=True, implicit=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"implicit": True, "center": True}, "center is for ratings"),
+        ({"alpha": 2.0}, "alpha 2 has no effect without implicit"),
+        ({"implicit": True, "alpha": 2.0}, ""),
+        ({"center": True}, ""),
+    ],
+)
+def test_a_parameter_without_effect_is_told(given, words):
+    program = ALS(**given)
+    with pytest.warns(UserWarning, match=words) if words else nullcontext():
+        assert program.input.specialise(program, None) is program
 
 
 def test_exact_solutions_need_a_penalty():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import both_later, column, complete
 
 import tux
@@ -284,6 +285,12 @@ def test_users_of_several_workers_must_be_whole():
         tux.run(
             BPR(), np.nonzero(TRAIN), workers=2, partitioner="random", jit=False, progress=False
         )
+
+
+def test_max_sampled_is_for_warp():
+    with pytest.raises(tux.UsageError, match=message("max-sampled-has-no-effect", "bpr")):
+        BPR(max_sampled=3)
+    assert BPR(loss="warp", max_sampled=3).max_sampled == 3
 
 
 @pytest.mark.long

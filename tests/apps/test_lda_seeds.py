@@ -77,6 +77,12 @@ def test_words_that_the_data_do_not_have(resolve):
         resolve("ash\nbay\nelm", topics=2)
 
 
+def test_a_label_of_several_topics(resolve):
+    with pytest.warns(UserWarning, match=r"several topics of .*seeds.txt have one label: a$"):
+        program = resolve("a: ash\nb: bay\na: elm", topics=3)
+    assert [label for label, _ in seeds.seeds_of(program)] == ["a", "b", "a"]
+
+
 # ---- the prior
 
 
@@ -163,6 +169,10 @@ def test_topics_are_those_of_their_seeds(tmp_path, monkeypatch, capsys, sampler)
         assert groups.count(row[-1][-1]) == 5 == groups[:5].count(row[-1][-1])
     (tmp_path / "seeds.txt").unlink()
     assert read_run("out").parameters["seeds"].startswith(INLINE)
+    assert main(["info", "out"]) == 0
+    said = capsys.readouterr().out
+    first = said.partition("seeds group f: ")[2].partition(";")[0]
+    assert {*first.split()} == {"f1", "f2", "f4"} and "inline" not in said
     (tmp_path / "new.txt").write_text("a1 a2 a3\nf0 f5\n")
     assert main("predict out new.txt --form text --out topics.csv".split()) == 0
     rows = np.loadtxt("topics.csv", delimiter=",", skiprows=1)[:, 1:]

@@ -126,6 +126,9 @@ DATES = [
     ["2026-01-31", "2026-02-01"],
     ["2026-01-31 10:00:00", "2026-01-31 10:00:00.5"],
     ["2026-01-31T10:00:00Z", "2026-01-31T10:00:00-01:00"],
+    ["2026-01-31 10:00:00.000000001", "2026-01-31 10:00:00.00000001"],
+    ["2026-01-31T10:00:00.1234561Z", "2026-01-31T10:00:00.123456200+00:00"],
+    ["1700000000.0000000001", "1700000000.0000000002"],
     ["9.5", "1e1"],
     ["9", "10"],
 ]
@@ -138,6 +141,17 @@ def test_times_are_compared_as_times(early, late, turned):
     write("all.csv", [("a", 1, 1, times[0], 0), ("a", 2, 1, times[1], 1)])
     made = split(by="leave-one-out", time="time")
     assert numbers(made.test) == [1 - turned]
+
+
+def test_one_time_may_be_written_in_two_ways():
+    for one, other in (
+        ("2026-01-31 10:00:00.5", "2026-01-31 10:00:00.500000000"),
+        ("2026-01-31T10:00:00.1234560Z", "2026-01-31T11:00:00.123456+01:00"),
+        ("10.0", "1e1"),
+    ):
+        write("all.csv", [("a", 1, 1, one, 0), ("a", 2, 1, other, 1), ("a", 3, 1, one, 2)])
+        made = split(by="leave-one-out", time="time", out=f"of {one}")
+        assert numbers(made.test) == [2]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from support.messages import message
 
 import tux
 from tux.base.errors import DataError, UsageError
@@ -293,6 +294,52 @@ def test_the_command_lists_the_best_items_of_new_users(folder):
     np.testing.assert_allclose(np.array(written["score"], float), expected["score"], rtol=1e-5)
 
 
+def read_by(library, name):
+    """Read a file of vectors by a library."""
+    if library == "pyarrow":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        return parquet.read_table(f"{name}.parquet")
+    if library == "dict":
+        return dict(tux.load("als").fold_in("new.csv").to_dict())
+    found = pytest.importorskip(library.partition(" ")[0])
+    if "text" in library:
+        return found.read_csv(f"{name}.csv")
+    return found.read_parquet(f"{name}.parquet")
+
+
+@pytest.mark.parametrize(
+    "library", ["dict", "pyarrow", "pandas", "polars", "pandas text", "polars text"]
+)
+@pytest.mark.parametrize("biases", [False, True])
+def test_vectors_that_another_library_has_read_are_recommended_to(folder, library, biases):
+    if biases:
+        options = RunOptions(out="biased", epochs=1, jit=False)
+        run_into(find("als").program(rank=2, biases=True), "old.csv", options=options)
+        Path("als").rename("without")
+        Path("biased").rename("als")
+    ending = "csv" if "text" in library else "parquet"
+    assert main(["predict", "als", "--fold-in", "new.csv", "--out", f"users.{ending}"]) == 0
+    run = tux.load("als")
+    expected = run.recommend(run.fold_in("new.csv"), 3, exclude="new.csv")
+    found = run.recommend(read_by(library, "users"), 3, exclude="new.csv")
+    for name in ("user", "rank", "item"):
+        assert found[name].tolist() == expected[name].tolist()
+    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-5)
+
+
+def test_vectors_of_another_model_are_refused():
+    small, large = (
+        tux.run(tux.ALS(rank=rank), OLD, epochs=1, jit=False, progress=False) for rank in (2, 3)
+    )
+    with pytest.raises(DataError, match=message("vectors-of-numbers-and-those", "3")):
+        large.recommend(small.fold_in(NEW))
+    for wrong in ({"user": [1], "f": ["x"]}, {"user": [1, 2], "f": [[1.0, 2, 3], [1.0]]}):
+        with pytest.raises(DataError, match=message("is-no-column-of-numbers")):
+            large.recommend(wrong)
+    with pytest.raises(DataError, match=message("the-vectors-of-new-vertices", "f")):
+        large.recommend({"user": [1, 2]})
+
+
 def test_all_files_that_are_excluded_count(folder):
     rows = Path("new.csv").read_text().splitlines()
     Path("first.csv").write_text("\n".join(rows[:20]) + "\n")
@@ -310,6 +357,10 @@ def test_all_files_that_are_excluded_count(folder):
         (["--pairs", "new.csv", "--fold-in", "new.csv"], "tux predict needs DATA or --pairs FILE"),
         (["--pairs", "new.csv", "--keep-known"], "--keep-known without --fold-in DATA"),
         (["--top", "3", "--of", "item"], "--of without --fold-in DATA"),
+        (
+            ["--fold-in", "none.csv", "--top", "3", "--of", "item"],  # before it is read
+            "the best are found for each user, and not for each item",
+        ),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(folder, capsys, flags, text):

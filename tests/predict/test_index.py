@@ -284,6 +284,19 @@ def test_the_command_writes_an_index(folder, capsys):
         assert np.load(file).shape == (30, 5)
 
 
+def test_ids_have_the_types_in_which_they_were_given(folder):
+    days = np.datetime64("2026-01-30") + np.repeat(np.arange(12), 3)
+    data = {"user": days, "item": np.tile([1, 2, 3], 12), "value": np.arange(36.0) % 5}
+    run = tux.run(tux.MF(rank=2), data, epochs=1, jit=False, progress=False, out="dated")
+    assert main("export dated --format hnswlib --out index1 --of user".split()) == 0
+    run.write_index("index2", "hnswlib", of="user")
+    expected = read_parquet("dated/model/user.parquet", ["id"])["id"]
+    assert expected.dtype == days.dtype
+    for name in ("index1", "index2"):
+        found = read_parquet(f"{name}/ids.parquet")["id"]
+        assert found.dtype == days.dtype and found.tolist() == expected.tolist()
+
+
 def test_the_command_tells_a_low_recall(folder, capsys, monkeypatch):
     monkeypatch.setitem(LIBRARIES, "hnswlib", ExactLibrary(links=1000))
     assert main("export run1 --format hnswlib --out index1".split()) == 0

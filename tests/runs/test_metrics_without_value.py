@@ -2,9 +2,10 @@
 
 import math
 
+import pytest
 from support.machines.watchers import RecordingSilent
 
-from tux import Context, Edge, Program, Vertex, data, metric, total
+from tux import Context, Edge, Program, UsageError, Vertex, data, metric, param, total
 from tux.arrays.networks import from_arrays
 from tux.options.options import RunOptions
 from tux.program.sources import find
@@ -96,3 +97,37 @@ def test_a_metric_without_formula_is_told_if_it_is_nan_or_never_set():
     lost, never = [each for each in watch.warnings if "no value" in each]
     assert lost.startswith("lost has no value") and "`set_all` sets it to NaN, at" in lost
     assert never.startswith("never has no value") and "no GlobalSync(f) sets it" in never
+
+
+def set_squares(tau):
+    tau.squares = tau.n
+
+
+def set_cubes(tau):
+    tau.cubes = tau.n
+
+
+class ChoosingMetrics(Program):
+    cubed: bool = param(False, "other metric")
+    needed: int = param(1, "a number", low=1)
+    epochs = 1
+    user = item = Vertex()
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(n=total(), **{name: metric() for name in ("squares", "cubes", "never")})
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        if self.needed > 1 and not self.cubed:
+            raise UsageError("needed is of cubes")
+
+    def stages(self):
+        return [Exchange(count), GlobalSync(set_cubes if self.cubed else set_squares)]
+
+
+@pytest.mark.parametrize("given", [{}, {"cubed": True}, {"cubed": True, "needed": 2}])
+def test_a_metric_of_another_choice_is_not_missed(given):
+    watch = RecordingSilent()
+    ratings = from_arrays([1], [2], ends=("user", "item"), value=[3.0])
+    run(ChoosingMetrics(**given), ratings, options=RunOptions(jit=False), watch=watch)
+    (never,) = [each for each in watch.warnings if "no value" in each]
+    assert never.startswith("never has no value")

@@ -10,8 +10,10 @@ from support.machines.watchers import RecordingSilent
 from faults.running import Running, without_warnings
 from tux import Context, Edge, Program, Vertex, shared, total
 from tux.apps.blockpg import BlockPG
+from tux.apps.bpr import BPR
+from tux.apps.mf import MF
 from tux.options.options import RunOptions, RunPlan
-from tux.runs.begin import tell_serial
+from tux.runs.begin import tell_few_compared, tell_serial
 from tux.runs.session import run
 from tux.stages import Exchange, ForEach, GlobalSync, MiniBatch
 
@@ -95,3 +97,20 @@ def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monk
     watch, plan = RecordingSilent(), RunPlan(1, 1, "bicut", RunOptions(threads=threads))
     tell_serial(watch, BlockPG(), SimpleNamespace(test=None), plan)
     assert any("runs on one thread" in line for line in watch.lines) == told
+
+
+@pytest.mark.parametrize(
+    ("program", "workers", "items", "told"),
+    [
+        (BPR(), 2, 3_700, "Exchange(bpr, over=item) compares items of one block, about 925"),
+        (BPR(loss="warp"), 2, 3_700, "compares items of one block, about 925 of 3,700"),
+        (BPR(), 2, 4_000, ""),
+        (BPR(), 1, 300, ""),
+        (MF(), 4, 300, ""),
+    ],
+)
+def test_workers_that_compare_with_few_are_told(program, workers, items, told):
+    watch, plan = RecordingSilent(), RunPlan(1, workers, "aweto", RunOptions())
+    inputs = SimpleNamespace(test=None, sizes={"vertices": {"user": 9, "item": items}})
+    tell_few_compared(watch, program, inputs, plan)
+    assert len(watch.lines) == bool(told) and all(told in line for line in watch.lines)

@@ -6,11 +6,13 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from support.serving import ITEMS, TOKEN, Asking, client_of
+from support.messages import message
+from support.serving import ITEMS, TOKEN, Asking, client_of, train
 
 import tux
+from tux.api.result import trained_model
 from tux.serve import app as module
-from tux.serve.answering import load_model
+from tux.serve.answering import AnsweringModel, load_model
 from tux.serve.app import ServerApp
 from tux.serve.current import FixedModel
 
@@ -93,6 +95,34 @@ def test_scores_of_pairs(als, run):
     np.testing.assert_allclose(
         als("/scores", {"pairs": pairs}).json["scores"], run.predict(table), rtol=1e-6
     )
+
+
+def test_the_vector_of_a_new_user_has_its_bias(runs, tmp_path):
+    train("als", runs / "ratings.csv", tmp_path / "biased", rank=2, biases=True)
+    client, run = client_of(tmp_path / "biased"), tux.load(tmp_path / "biased")
+    found = client("/fold-in", {"pairs": [["film 3", 5], ["film 9", 1]], "vector": True}).json
+    given = {"user": ["x"] * 2, "item": ["film 3", "film 9"], "value": [5, 1]}
+    new = run.fold_in(given)
+    assert np.float32(found["bias"]) == new["bias"][0]
+    best = run.vertices["item"].at(found["ids"])
+    scores = best["f"] @ new["f"][0] + best["bias"] + new["bias"][0] + run.context["mean"][0]
+    np.testing.assert_allclose(found["scores"], scores, rtol=1e-5)
+    item = client("/fold-in", {"pairs": [[3, 5]], "of": "item"}).json
+    assert {*item} == {"unknown", "vector", "bias"}
+
+
+@pytest.mark.parametrize(("kind", "field"), [("user", "f"), ("user", "bias"), ("item", "f")])
+def test_numbers_that_are_not_finite_are_refused_when_they_are_loaded(runs, kind, field):
+    run = tux.run(
+        tux.ALS(rank=2, biases=True),
+        str(runs / "ratings.csv"),
+        epochs=1,
+        jit=False,
+        progress=False,
+    )
+    run.vertices[kind][field][2] = np.nan
+    with pytest.raises(tux.DataError, match=message("vectors-of-the-model-are")):
+        AnsweringModel(trained_model(run), run._model())
 
 
 def test_other_models_answer_what_they_can(runs):
@@ -287,3 +317,26 @@ def test_with_a_token_only_who_has_it_is_answered(als):
         assert found.status == 401 and found.headers[b"www-authenticate"] == b"Bearer"
         assert TOKEN not in str(found.json)
     assert client("/health").status == 401
+
+
+def test_a_page_of_another_site_cannot_have_it_work(als):
+    """A browser names the machine's own interface as the host then, and where the page is from."""
+    others = [
+        (b"origin", b"https://evil.example"),
+        (b"origin", b"null"),
+        (b"sec-fetch-site", b"cross-site"),
+    ]
+    for header in others:
+        body = {"pairs": [["film 3", 5]]}
+        assert als("/fold-in", body, headers=[header]).status == 403
+    own = [
+        (b"origin", b"http://localhost:3000"),
+        (b"origin", b"http://[::1]"),
+        (b"sec-fetch-site", b"same-origin"),
+        (b"sec-fetch-site", b"none"),
+    ]
+    for header in own:
+        assert als("/top?id=3", headers=[header]).status == 200
+    client = Asking(ServerApp(als.app._current, TOKEN))
+    token = (b"authorization", b"Bearer " + TOKEN.encode())
+    assert client("/top?id=3", headers=[token, others[0]]).status == 200

@@ -2,6 +2,7 @@
 `serve`.
 """
 
+import asyncio
 import json
 import random
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -197,6 +198,38 @@ def test_a_client_that_dawdles_is_hung_up_on(als, monkeypatch, before):
     monkeypatch.undo()
     with serving(als.app) as (port, _):
         assert exchange(port, CLOSED)[0][0] == 200
+
+
+def test_a_body_that_does_not_come_is_told(als, monkeypatch):
+    """Before the connection is cut, though its pieces come."""
+    assert app.BODY_SECONDS < server.CLIENT_SECONDS
+    monkeypatch.setattr(app, "BODY_SECONDS", 0.2)
+    head = b"POST /fold-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+    with serving(als.app) as (port, _), connect(port) as client:
+        client.sendall(head)
+        client.settimeout(0.01)
+        received = b""
+        while not received:
+            client.sendall(b" ")
+            with suppress(TimeoutError):
+                received = client.recv(1 << 16)
+        assert received.startswith(b"HTTP/1.1 408") and b"connection: close" in received
+
+
+def test_where_an_event_loop_runs_it_answers_too(als):
+    """As in a notebook, whose loop waits until the server ends."""
+    made, listening = server.make_server(als.app), server.listen("127.0.0.1", 0)
+
+    async def serve():
+        server.run_server(made, als.app._current.refresh, listening)
+
+    port, thread = listening.getsockname()[1], threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    try:
+        assert exchange(port, CLOSED)[0][0] == 200
+    finally:
+        made.should_exit = True
+        thread.join()
 
 
 def test_too_many_connections_are_closed(als, monkeypatch):

@@ -134,3 +134,23 @@ def test_what_stays_depends_on_the_memory_that_is_left_when_a_kernel_begins(
                     pass
             assert [begin for begin, _ in calls["give_back"]] == ([] if first is None else [first])
     assert all(begin >= 200_000 for begin, _ in calls["give_back"])
+
+
+def test_tiles_beside_are_read_and_given_back_with_their_items(column, calls, monkeypatch):
+    """Of the second item the tile beside is its own: it is read once."""
+    reader = reader_of(column, np.array([0, EDGES]), 0, monkeypatch)
+    lo, there, visited = np.array([20_000, 70_000]), np.array([50_000, 70_000]), [5_000, 0]
+    beside = np.zeros((2, 8), np.int64)
+    beside[:, 0], beside[:, 1], beside[:, 3] = there, there + [5_000, 10_000], visited
+    items = Items(ranges(lo, lo + 10_000), of_edges=True, beside=beside)
+    turns = new_turns(0, 0)
+    expected = mark_bytes(
+        span_of(column, first, last)
+        for first, last in ((20_000, 30_000), (50_000, 55_000), (70_000, 80_000))
+    )
+    with reader.follow(items, turns):
+        while len(calls["read_ahead"]) < 3:
+            pass
+        run_all(items, turns)
+    for spans in calls.values():
+        assert len(spans) == 3 and (mark_bytes(spans) == expected).all()

@@ -171,11 +171,13 @@ class Run:
         """Find the `n` best items for each user: a table with a column of users, `rank` from 1, a
         column of items, and their scores. The ends of the program's edges name the columns.
 
-        `users` are ids, None for all, or new users, as `fold_in` finds them; `exclude` holds pairs
-        that are not recommended, such as the ratings that the run was trained on: in memory or in a
-        file. `only` are ids of the items that may be recommended, None for all; no other is scored.
-        Raises DataError for a user or an item that training has not seen, UsageError for a program
-        whose scores are not inner products.
+        `users` are ids, None for all, or new users, as `fold_in` finds them: its table, or that of
+        a file which ``tux predict --fold-in`` has written, read by pandas, polars or pyarrow.
+        `exclude` holds pairs that are not recommended, such as the ratings that the run was trained
+        on: in memory or in a file. `only` are ids of the items that may be recommended, None for
+        all; no other is scored. Raises DataError for a user or an item that training has not seen,
+        and for vectors that do not fit, UsageError for a program whose scores are not inner
+        products.
         """
         model, fields = trained_model(self), self._model().fields
         return topping.recommend(model, fields, self.vertices, users, n, exclude, only)

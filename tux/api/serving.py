@@ -9,6 +9,7 @@ from typing import Any
 from tux.api import predicting
 from tux.arrays import stores
 from tux.base.errors import UsageError
+from tux.base.signals import pass_on_termination
 from tux.base.text import did_you_mean
 from tux.predict.index import write_index
 from tux.predict.predict import TrainedModel
@@ -45,5 +46,5 @@ def serve_model(
     from tux.serve.current import FixedModel
 
     answering = AnsweringModel(trained, model, exclude, predicting.warn)
-    with suppress(KeyboardInterrupt):
+    with pass_on_termination(), suppress(KeyboardInterrupt):
         serve(FixedModel(answering), host, port, token, predicting.warn, predicting.warn)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.api.folded import as_arrays, is_table
 from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.arrays.given import ids_of
@@ -21,6 +22,7 @@ from tux.predict.predict import TrainedModel
 from tux.predict.rows import columns_of_new
 from tux.predict.topk import Excluded, group_by_query, keep_positions
 from tux.predict.topk import similar as nearest_rows
+from tux.program.product import product_of
 
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""
@@ -39,7 +41,7 @@ def recommend(
 ) -> Table:
     """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
-    if isinstance(users, Table):
+    if is_table(users):
         return recommend(*_put_in_place(users, model, fields, vertices), None, n, exclude, only)
     first, second = (vertices[kind] for kind in program.edge.ends)
     factors = factors_of(program, fields)
@@ -56,13 +58,15 @@ def recommend(
 
 
 def _put_in_place(
-    folded: Table, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
+    folded: Any, model: TrainedModel, fields: Fields, vertices: Mapping[str, Vertices]
 ) -> tuple[TrainedModel, Fields, Mapping[str, Vertices]]:
     """Put vertices whose vectors were found later in the place of those of the first end: in a
     model, its fields and its vertices.
     """
-    new = Vertices(columns_of_new(folded.to_dict(), model.program))
-    kind = model.program.edge.ends[0]
+    product, kind = product_of(model.program), model.program.edge.ends[0]
+    wanted = model.program.edge.roles[0], product.factors[0], product.biases[0]
+    columns = as_arrays(folded, *wanted, np.shape(fields[kind][wanted[1]])[-1])
+    new = Vertices(columns_of_new(columns, model.program))
     ids = {**model.ids, kind: ids_of(new.ids)}
     own = {name: new[name] for name in new.fields}
     return (

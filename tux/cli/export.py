@@ -125,6 +125,7 @@ def _index(args: argparse.Namespace) -> int:
         of=args.of or "",
         seed=run.seed,
         say=show.phase,
+        id_types=run.id_types,
     )
     recall = made[f"recall@{FOUND}"]
     if recall < ENOUGH_RECALL:

@@ -7,8 +7,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.checksums import SUMS, check_sums
 from tux.base.errors import DataError, UsageError
@@ -23,6 +25,7 @@ from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.io.formats.edge_formats import one_type_reason
 from tux.io.source.input_files import holds_files, input_files
+from tux.program.params import INLINE
 from tux.run_folder.folder import RESULTS, WHOLE, RunRecord, is_run, read_metrics, read_run
 from tux.run_folder.run_status import describe_restart, describe_state
 
@@ -109,7 +112,7 @@ def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> di
     findings = {
         "command": shlex.join(run.command) or "from Python",
         "program": run.app.name,
-        "parameters": _join_values(run.parameters),
+        "parameters": _join_values(_shown_parameters(path, run)),
         "seed": str(run.seed),
         **data,
         "sizes": _join_values({name: f"{size:,}" for name, size in sizes.items()}),
@@ -138,6 +141,32 @@ def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> di
             "edges/s"
         )
     }
+
+
+def _shown_parameters(path: str, run: RunRecord) -> dict[str, Any]:
+    """Return the parameters of a run. Where numbers of vertices have taken the place of a file
+    (`INLINE`), they are shown by their ids, if there is a model.
+    """
+    *_, kind = run.sizes.get("vertices") or [""]
+    file = Path(path, "model", f"{kind}.parquet")
+    return {
+        name: _in_words(value, file)
+        if isinstance(value, str) and value.startswith(INLINE) and file.is_file()
+        else value
+        for name, value in run.parameters.items()
+    }
+
+
+def _in_words(inline: str, file: Path) -> str:
+    """Write labels and numbers of vertices by the ids that a file of the model has."""
+    try:
+        lines = msgspec.json.decode(inline.removeprefix(INLINE), type=list[tuple[str, list[int]]])
+    except (msgspec.DecodeError, RecursionError):
+        return inline  # of a program that holds something else there
+    ids = read_parquet(file, ["id"])["id"]
+    words = [" ".join(str(ids[n]) for n in own if 0 <= n < len(ids)) for _, own in lines]
+    labels = [f"{label}: " if label else "" for label, _ in lines]
+    return "; ".join(map("".join, zip(labels, words, strict=True)))
 
 
 def scores(results: dict[str, Any]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
 from tux.predict.column_files import pieces_writer, writer
 from tux.predict.neighbours import COUNT, nearest_of
-from tux.predict.predict import predict
-from tux.predict.recommend import Columns, top
+from tux.predict.predict import open_model, predict
+from tux.predict.recommend import Columns, check_new_users, top
 from tux.predict.rows import fold_in, predict_rows
 
 ASKED = {
@@ -106,9 +106,14 @@ def _check(args: Namespace) -> None:
 
 
 def _fold_in(args: Namespace) -> Columns:
-    """Find the vectors of new vertices."""
+    """Find the vectors of new vertices. UsageError where their best items are asked for and there
+    are none.
+    """
+    model = open_model(args.dir, show.warn)
+    if args.top is not None:
+        check_new_users(model, args.of or "")
     return fold_in(
-        args.dir,
+        model,
         args.fold_in,
         Reading(**chosen_options(args, Reading, ())),
         of=args.of or "",

@@ -6,11 +6,14 @@ rows for the same seed.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from numbers import Integral, Real
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -122,13 +125,16 @@ class HeldOutRule:
 WHOLE = re.compile(r"[-+]?\d{1,18}")
 """A whole number that 64 bits hold."""
 
+FINER = re.compile(r"[.,]\d{6}(\d+)")
+"""A part of a second that is written with more than six digits."""
+
 DO = "give more rows, or another share or seed"
 
 
 def times_of(column: Column, name: str, path: str) -> np.ndarray:
-    """Return a column of times as numbers that ascend with them: numbers as they are, and words
-    that are numbers, or dates and times as ISO 8601 writes them, those without a zone as UTC.
-    Raises DataError for another word.
+    """Return a column of times as numbers that ascend with them: numbers as they are, and of words
+    that are numbers, or dates and times as ISO 8601 writes them, those without a zone as UTC, the
+    places in their order. All digits count. Raises DataError for another word.
     """
     if not isinstance(column, CodedColumn):
         return np.asarray(column)
@@ -136,8 +142,10 @@ def times_of(column: Column, name: str, path: str) -> np.ndarray:
     if all(map(WHOLE.fullmatch, words)):
         return np.array([*map(int, words)], np.int64)[column.codes]
     numeric = all(map(NUMBER.fullmatch, words))
+    if numeric and not all(map(math.isfinite, map(float, words))):
+        raise DataError(f"a value of {name} is not finite", where=path)
     try:
-        values = np.array([*map(float if numeric else _microseconds, words)])
+        return _places([*map(Decimal if numeric else _instant, words)])[column.codes]
     except ValueError:
         others = [word for word in words if not NUMBER.fullmatch(word)]
         wrong = next((word for word in others if not _is_date(word)), others[0])
@@ -146,21 +154,25 @@ def times_of(column: Column, name: str, path: str) -> np.ndarray:
             where=path,
             do="Write times as numbers, or as 2026-01-31 or 2026-01-31 12:30:00.",
         ) from None
-    if not np.isfinite(values).all():
-        raise DataError(f"a value of {name} is not finite", where=path)
-    return values[column.codes]
 
 
-def _microseconds(word: str) -> int:
+def _places(values: Sequence[Any]) -> np.ndarray:
+    """Return the place of each of some values (n,) among those that differ, in their order."""
+    places = {value: place for place, value in enumerate(sorted(set(values)))}
+    return np.array([places[value] for value in values], np.int64)
+
+
+def _instant(word: str) -> tuple[int, str]:
+    """Return a date or time in microseconds since 1970, and the further digits of its second."""
     time = datetime.fromisoformat(word)
-    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(
-        microseconds=1
-    )
+    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH
+    finer = FINER.search(word)
+    return since // timedelta(microseconds=1), finer[1].rstrip("0") if finer else ""
 
 
 def _is_date(word: str) -> bool:
     try:
-        _microseconds(word)
+        _instant(word)
     except ValueError:
         return False
     return True

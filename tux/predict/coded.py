@@ -7,12 +7,11 @@ times a step s of the item, and the query q is a code d times a step t, so that
     q . y  =  s t (c . d)  +  at most |q| |y - s c| + |q - t d| |s c|.
 
 Codes are so small that four products have room in 16 bits, as processors multiply most numbers of
-that size at once. The n items whose lower
-bounds are the highest give a least score; only items whose upper bounds reach it can be among the
-best. Their scores are computed again in 64 bits from the factors themselves, as `topk` does it, so
-the result has no error of the codes. Items are held by falling length, and the search ends where
-the longest of the rest cannot reach the least score (Teflioudi, Gemulla and Mykytiuk, SIGMOD 2015,
-have the bound by lengths).
+that size at once. The n items whose lower bounds are the highest give a least score; only items
+whose upper bounds reach it can be among the best. Their scores are computed again in 64 bits from
+the factors themselves, as `topk` does it, so the result has no error of the codes. Items are held
+by falling length, and the search ends where the longest of the rest cannot reach the least score
+(Teflioudi, Gemulla and Mykytiuk, SIGMOD 2015, have the bound by lengths).
 """
 
 from __future__ import annotations
@@ -63,9 +62,7 @@ class CodedItems:
         self._items = read_only(np.ascontiguousarray(items, np.float32))
         self._bias = None if bias is None else np.asarray(bias, np.float64)
         self._scale = None if scale is None else np.asarray(scale, np.float64)
-        for given in (self._items, self._bias):
-            if given is not None and not np.isfinite(given).all():
-                raise DataError("vectors of the model are not finite numbers")
+        refuse_infinite(self._items, self._bias)
         self._codes = _encode(self._items, self._bias, self._scale)
         biases = np.zeros(1) if self._bias is None or not len(self) else self._bias
         self._top_bias = float(biases.max())
@@ -102,6 +99,12 @@ class CodedItems:
         )[0]
         order = np.lexsort((places, -scores))[:n]
         return places[order], scores[order]
+
+
+def refuse_infinite(*arrays: np.ndarray | float | None) -> None:
+    """Raise DataError for a number of a model that is not finite."""
+    if not all(np.isfinite(each).all() for each in arrays if each is not None):
+        raise DataError("vectors of the model are not finite numbers")
 
 
 def _encode(items: np.ndarray, bias: np.ndarray | None, scale: np.ndarray | None) -> Codes:

@@ -21,7 +21,7 @@ vectors are compared with those of their own type by cosine: they have the lengt
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import parquet_writer
+from tux.arrays.given import to_given_type
 from tux.base.disk import check_new, disk_error, new_folder
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural_noun
@@ -41,6 +42,7 @@ from tux.predict.topk import recommend, unit_scales
 from tux.program.product import has_product, product_of
 from tux.program.program import Program
 from tux.program.report import Model
+from tux.run_folder.model_columns import NO_TYPES
 
 FOUND, QUERIES = 100, 1000
 """The best so many are looked for to measure the recall, by so many queries, or all there are."""
@@ -217,10 +219,11 @@ def write_index(
     of: str = "",
     seed: int = 0,
     say: Callable[[str], None] = lambda text: None,
+    id_types: Mapping[str, str] = NO_TYPES,
 ) -> dict[str, Any]:
     """Write an index of a model's vectors into a new folder: the index, `ids.parquet`, whose row is
     the number by which the index knows an id, and `index.json`, which is returned. The folder
-    appears when it is complete.
+    appears when it is complete. `id_types` has the types in which ids were given.
 
     Raises the errors of `index_vectors`, UsageError if the library is not installed or there is
     something in the folder, and DiskError.
@@ -235,7 +238,7 @@ def write_index(
     say("write the index")
     with new_folder(out) as part:
         with parquet_writer(part / "ids.parquet") as write:
-            write({"id": found.ids})
+            write({"id": to_given_type(found.ids, id_types.get(found.kind, ""))})
         try:
             used.save(judged.index, part / file)
         except RuntimeError as error:  # as these libraries say of a full disk

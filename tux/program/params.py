@@ -25,7 +25,7 @@ FILE = "FILE"
 
 INLINE = "inline:"
 """The beginning of the value of a parameter for a file, where the content of the file has taken the
-place of its name.
+place of its name: JSON of lines, each a label and numbers of vertices of the second end.
 """
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.base.errors import UsageError
+from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
 from tux.clock.clock import assumed_slack
@@ -44,7 +45,10 @@ from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
 from tux.runs.trainer import TrainingHere
-from tux.stages.analysis.schedules import serial_reasons
+from tux.stages.analysis.schedules import compared_types, serial_reasons
+
+FEW_COMPARED = 1000
+"""Vertices of a block with which functions should have more to compare."""
 
 
 def load_for(
@@ -208,6 +212,30 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan)
         program, Cluster(workers, assumed_slack(options.slack), has_test), racing=options.racing
     ):
         watch.say(line)
+
+
+def tell_few_compared(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
+    """Say one line where several workers compare vertices with few others, as each has only those
+    of its block.
+    """
+    workers, slack = plan.all_workers, assumed_slack(plan.options.slack)
+    if workers == 1:
+        return
+    cluster = Cluster(workers, slack, inputs.test is not None)
+    for kind, stage in compared_types(program, cluster).items():
+        count = inputs.sizes["vertices"][kind]
+        if (here := count // (workers * (slack + 2))) < FEW_COMPARED:
+            watch.say(
+                f"{stage} compares {plural_noun(kind)} of one block, about {here:,} of {count:,}: "
+                "fewer workers compare each with more"
+            )
+
+
+def tell_of_stages(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
+    """Say the lines of `tell_serial` and `tell_few_compared`."""
+    tell_serial(watch, program, inputs, plan)
+    with suppress(ProgramError):  # which is told where the program runs
+        tell_few_compared(watch, program, inputs, plan)
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:

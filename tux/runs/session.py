@@ -52,7 +52,7 @@ from tux.runs.begin import (
     lay_out,
     load_for,
     start_workers,
-    tell_serial,
+    tell_of_stages,
 )
 from tux.runs.context import RunContext
 from tux.runs.description import describe, describe_early
@@ -235,7 +235,7 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
         run.record.loaders = plan.all_workers if run.inputs.loaded else 0
     introduce(watch, data, run.program, run.inputs)
     run.plan = choose_partitioner(plan, run.program, run.inputs, watch)
-    tell_serial(watch, run.program, run.inputs, run.plan)
+    tell_of_stages(watch, run.program, run.inputs, run.plan)
 
 
 def _start_workers(run: RunContext, states: StatePlan, answers: Answers) -> None:

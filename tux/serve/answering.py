@@ -13,7 +13,7 @@ import numpy as np
 from tux.base.errors import TuxError, UsageError
 from tux.base.text import plural, plural_noun
 from tux.io.source.input_files import Source
-from tux.predict.coded import NONE, CodedItems
+from tux.predict.coded import NONE, CodedItems, refuse_infinite
 from tux.predict.export import read_model
 from tux.predict.factors import Factors, factors_of
 from tux.predict.neighbours import choose_vectors
@@ -79,6 +79,7 @@ class AnsweringModel:
         self._seen: Excluded | None = None
         if has_product(self.program):
             self._factors = factors_of(self.program, model.fields)
+            refuse_infinite(self._factors.queries, self._factors.query_bias, self._factors.offset)
             self._items = CodedItems(self._factors.items, self._factors.item_bias)
         if exclude is not None:
             product_of(self.program)  # an error without one
@@ -185,8 +186,18 @@ class AnsweringModel:
         if best:
             answer |= self._best_of_new(found, asked.n, [] if asked.known else [rows[there]])
         if asked.vector or not best:
-            vector = next(column for name, column in found.items() if name != role)[0]
-            answer["vector"] = vector.tolist()
+            answer |= self._vector_of_new(found, role)
+        return answer
+
+    def _vector_of_new(self, found: dict[str, np.ndarray], role: str) -> Answer:
+        """Return the vector of the first of the vertices that `fold_in` has found, and its bias, if
+        there are biases.
+        """
+        vector = next(column for name, column in found.items() if name != role)[0]
+        answer: Answer = {"vector": vector.tolist()}
+        if self._factors is not None:
+            bias = product_of(self.program).biases[self.program.edge.roles.index(role)]
+            answer |= {"bias": float(found[bias][0])} if bias in found else {}
         return answer
 
     def _best_of_new(

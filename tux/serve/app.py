@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -46,8 +46,10 @@ sees the answer.
 MAX_REQUESTS = 64
 """Requests that are answered at a time; others are refused, and may be sent again."""
 
-BODY_SECONDS = 20.0
-"""Seconds that a client may take between two pieces of a body."""
+BODY_SECONDS = 15.0
+"""Seconds in which a body must come: fewer than a connection has for a request, so that a slow
+client is told so.
+"""
 
 QUICK_NUMBERS = 1 << 24
 """Numbers of a model's items that a question goes over in about a millisecond."""
@@ -77,8 +79,9 @@ HEALTH = "/health"
 
 class Guard(NamedTuple):
     """The condition for a request: a `token` in its header Authorization, or, where that is "", a
-    name of the loopback interface as its host. So no page of another site that a browser shows can
-    ask under its own name (DNS rebinding).
+    name of the loopback interface as its host, and as its origin, if it tells one. So no page of
+    another site that a browser shows can ask: neither under its own name (DNS rebinding) nor under
+    that of this machine, by which it would get no answer but could have the server work.
     """
 
     token: str
@@ -93,6 +96,15 @@ class Guard(NamedTuple):
                 raise RefusedRequest(401, "a token is needed: Authorization: Bearer TOKEN")
         elif not is_loopback(name_of(given.get(b"host", b"").decode("latin-1"))):
             raise RefusedRequest(403, "ask under the name of this machine's own interface")
+        elif _is_of_other_site(given):
+            raise RefusedRequest(403, "pages of other sites may not ask")
+
+
+def _is_of_other_site(given: Mapping[bytes, bytes]) -> bool:
+    """Return whether a browser says that a page of another site makes a request."""
+    *_, origin = given.get(b"origin", b"//localhost").partition(b"//")
+    is_here = is_loopback(name_of(origin.decode("latin-1")))
+    return given.get(b"sec-fetch-site", b"").lower() == b"cross-site" or not is_here
 
 
 class ServerApp:
@@ -207,17 +219,17 @@ async def _read_all(headers: Headers, receive: Receive) -> bytes:
     size, more = 0, True
     if told.isdigit() and int(told[:20]) > DROPPED_BODY:
         size, more = MAX_BODY + 1, False
-    while more and size <= DROPPED_BODY:
-        try:
-            message = await asyncio.wait_for(receive(), BODY_SECONDS)
-        except TimeoutError:
-            raise RefusedRequest(408, "the body comes too slowly") from None
-        if message["type"] != "http.request":
-            raise ConnectionResetError
-        piece, more = message.get("body", b""), message.get("more_body", False)
-        size += len(piece)
-        if size <= MAX_BODY:
-            parts.append(piece)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more and size <= DROPPED_BODY:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ConnectionResetError
+                piece, more = message.get("body", b""), message.get("more_body", False)
+                size += len(piece)
+                parts += [piece] if size <= MAX_BODY else []
+    except TimeoutError:
+        raise RefusedRequest(408, "the body comes too slowly") from None
     if size > MAX_BODY:
         raise RefusedRequest(413, f"a body has at most {MAX_BODY:,} bytes")
     return b"".join(parts)

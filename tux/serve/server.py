@@ -1,8 +1,8 @@
 """The process of the server: it listens, and follows the model of a run's folder.
 
-uvicorn speaks HTTP, by the parser of httptools. What it has no
-limits for is limited here: the size of heads and messages, the time that a client may take, and the
-number of connections. No other file imports uvicorn.
+uvicorn speaks HTTP, by the parser of httptools. What it has no limits for is limited here: the size
+of heads and messages, the time that a client may take, and the number of connections. No other file
+imports uvicorn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import socket
 import sys
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tux.base.errors import UsageError
+from tux.base.signals import handle_ending
 from tux.serve.app import DROPPED_BODY, ServerApp
 
 MAX_HEAD, MAX_MESSAGE = 1 << 14, 2 * DROPPED_BODY
@@ -192,16 +193,27 @@ def make_server(app: ServerApp) -> uvicorn.Server:
 def run_server(
     server: uvicorn.Server, refresh: Callable[[], bool], listening: socket.socket
 ) -> None:
-    """Answer until Ctrl-C or SIGTERM, and end the requests that are under way then; look for
-    another model by `refresh`. After that, the signal is handled as the process handled it before.
+    """Answer until Ctrl-C or SIGTERM, which raise KeyboardInterrupt when the requests that are
+    under way have ended; a second one does not wait for them. Look for another model by `refresh`.
+
+    The server has a thread of its own, as an event loop may run in this one, as in a notebook.
     """
-    before = sys.getswitchinterval()
+    before, restore = sys.getswitchinterval(), handle_ending()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        with asyncio.Runner() as runner:
-            runner.run(_serve(server, refresh, listening))
+        with ThreadPoolExecutor(1, "tux-serve-loop") as thread:
+            running = thread.submit(asyncio.run, _serve(server, refresh, listening))
+            try:
+                running.result()
+            finally:
+                server.should_exit = True
+                try:
+                    wait([running])
+                finally:
+                    server.force_exit = True
     finally:
         sys.setswitchinterval(before)
+        restore()
 
 
 async def _serve(
