@@ -18,6 +18,8 @@ Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009).
            is about the logarithm of the item's rank (Weston, Bengio and Usunier, IJCAI 2011). Each
            number has a step of its own, s / sqrt(1 + sum of the squares of z times its slope), as
            in LightFM (Kula 2015).
+
+A vertex makes its `share` of a step (`tux.apps.bpr.pairs`): 1 unless the run begins with a model.
 """
 
 import numpy as np
@@ -38,6 +40,15 @@ def bpr(user, item, others, tau, p, rng):
         compare(user, item, other, tau, p)
 
 
+def bpr_among_all(user, item, vertices, tau, p, rng):
+    """Compare a pair with one drawn item, each equally likely, where a run begins with a model: its
+    new pairs may all be of one user.
+    """
+    other = vertices[rng.below(len(vertices))].item
+    if not has_item(user, other):
+        compare(user, item, other, tau, p)
+
+
 def compare(user, item, other, tau, p):
     """Make the step of `bpr`."""
     x = item.b - other.b
@@ -45,14 +56,19 @@ def compare(user, item, other, tau, p):
         x += user.f[k] * (item.f[k] - other.f[k])
     tau.n += 1
     tau.wrong += 1 if x <= 0 else 0
-    step, shrink = p.learning_rate / (1 + np.exp(x)), p.learning_rate * p.reg
-    item.b += step - shrink * item.b
-    other.b -= step + shrink * other.b
+    move_apart(user, item, other, p.learning_rate / (1 + np.exp(x)), p)
+
+
+def move_apart(user, item, other, step, p):
+    """Move a pair and the other item by a step along the gradient of x, and by the penalty."""
+    shrink, shares = p.learning_rate * p.reg, (user.share, item.share, other.share)
+    item.b += shares[1] * (step - shrink * item.b)
+    other.b -= shares[2] * (step + shrink * other.b)
     for k in range(p.rank):
         u, q, o = user.f[k], item.f[k], other.f[k]
-        user.f[k] = u + step * (q - o) - shrink * u
-        item.f[k] = q + step * u - shrink * q
-        other.f[k] = o - step * u - shrink * o
+        user.f[k] = u + shares[0] * (step * (q - o) - shrink * u)
+        item.f[k] = q + shares[1] * (step * u - shrink * q)
+        other.f[k] = o - shares[2] * (step * u + shrink * o)
 
 
 def warp(user, item, vertices, tau, p, rng):
@@ -90,13 +106,15 @@ def follow(v, slopes, z, p):
     """Move a vector along z times its slopes. A loop for each row, as the compiler makes vector
     code of few rows alone.
     """
+    rate = v.share * p.learning_rate
     for k in range(p.rank):
         g, x = z * slopes[k], v.f[k]
-        v.f[k] = x + p.learning_rate / np.sqrt(v.G[k]) * (g - p.reg * x)
+        v.f[k] = x + rate / np.sqrt(v.G[k]) * (g - p.reg * x)
         v.G[k] += g * g
 
 
 def follow_bias(item, z, p):
     """Move a bias along z."""
-    item.b += p.learning_rate / np.sqrt(item.G[p.rank]) * (z - p.reg * item.b)
+    rate = item.share * p.learning_rate
+    item.b += rate / np.sqrt(item.G[p.rank]) * (z - p.reg * item.b)
     item.G[p.rank] += z * z
