@@ -1,8 +1,7 @@
 """A model that goes on with 1% of new data, beside one that is trained anew on all: seconds of
 training, quality, and how far old vectors turn.
 
-usage: python -m bench.updates [--data FOLDER] [--apps als,implicit,mf,lda,linear,deepwalk]
-                               [--repeats N]
+usage: python -m bench.updates [--data FOLDER] [--apps als,mf,...] [--repeats N]
 
 FOLDER holds real data: ratings/ml-1m, corpora/kos, libsvm/a9a, labelled/PPI. The new data are half
 of them whole users, and half single ratings of others, of ml-1m; documents, samples, and vertices
@@ -20,12 +19,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import statistics
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 import tux
 from bench.arguments import names_among
@@ -36,7 +35,7 @@ SHARE = 0.01
 
 class UpdateCase(NamedTuple):
     """A program with data before, new data, and all; `judge` tells the quality of a run, and
-    `vectors` names the type and field that should not turn.
+    `vectors` names the type and field that should not turn, if there are vectors.
     """
 
     program: Any
@@ -44,7 +43,7 @@ class UpdateCase(NamedTuple):
     new: Any
     whole: Any
     judge: Callable[[Any], float]
-    vectors: tuple[str, str]
+    vectors: tuple[str, str] | None
     less_is_better: bool = False
     options: dict[str, Any] = {}
 
@@ -65,13 +64,13 @@ def as_table(ratings: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def recall(train: np.ndarray, test: np.ndarray) -> Callable[[Any], float]:
-    """Return a function that judges a model of factors by recall@20, ratings of `train` left
-    out.
+    """Return a function that judges a model of factors, perhaps with biases of items, by
+    recall@20, ratings of `train` left out.
     """
 
     def judge(run: Any) -> float:
         users, items = run.vertices["user"], run.vertices["item"]
-        scores = users["f"] @ items["f"].T
+        scores = users["f"] @ items["f"].T + (items["b"] if "b" in items.fields else 0)
         rows, columns = users.positions(train[:, 0]), items.positions(train[:, 1])
         known = (rows >= 0) & (columns >= 0)
         scores[rows[known], columns[known]] = -np.inf
@@ -121,24 +120,29 @@ def documents_case(data: Path) -> UpdateCase:
     )
 
 
-def samples_case(data: Path) -> UpdateCase:
+def read_samples(path: Path) -> tuple[Any, np.ndarray]:
+    """Read samples in libsvm's format: a matrix (n, 124) float32 and labels (n,)."""
+    with gzip.open(path, "rt") as file:
+        rows = [line.split() for line in file]
+    entries = [entry.partition(":") for row in rows for entry in row[1:]]
+    values = np.array([float(value) for _, _, value in entries], np.float32)
+    columns = np.array([int(column) for column, _, _ in entries])
+    bounds = np.cumsum([0, *(len(row) - 1 for row in rows)])
+    matrix = sparse.csr_array((values, columns, bounds), shape=(len(rows), 124))
+    return matrix, np.array([float(row[0]) for row in rows], np.float32)
+
+
+def samples_case(program: Any, vectors: tuple[str, str] | None, data: Path) -> UpdateCase:
     """Return a case of the census incomes of a9a."""
-    with gzip.open(data / "libsvm/a9a.gz", "rt") as file:
-        lines = file.readlines()
-    chosen = np.random.default_rng(1).random(len(lines)) < SHARE
-    folder = Path(tempfile.mkdtemp())
-    files = []
-    for name, keep in (("old", ~chosen), ("new", chosen), ("all", np.ones(len(lines), bool))):
-        path = folder / f"{name}.svm"
-        path.write_text("".join(line for line, kept in zip(lines, keep, strict=True) if kept))
-        files.append(str(path))
+    x, y = read_samples(data / "libsvm/a9a.gz")
+    new = np.random.default_rng(1).random(len(y)) < SHARE
+    tables = (x[~new], y[~new]), (x[new], y[new]), (x, y)
 
     def judge(run: Any) -> float:
         return float(run.history["test_auc"][-1])
 
-    test = str(data / "libsvm/a9a.t.gz")
-    options = {"test": test, "form": "svm", "eval_every": 1000}
-    return UpdateCase(tux.Linear(), *files, judge, ("feature", "w"), options=options)
+    options = {"test": read_samples(data / "libsvm/a9a.t.gz"), "eval_every": 1000}
+    return UpdateCase(program, *tables, judge, vectors, options=options)
 
 
 def graph_case(data: Path) -> UpdateCase:
@@ -161,10 +165,26 @@ CASES: dict[str, Callable[[Path], UpdateCase]] = {
     "als": lambda data: ratings_case(tux.ALS(rank=32), data),
     "implicit": lambda data: ratings_case(tux.ALS(rank=32, implicit=True, alpha=1.0), data),
     "mf": lambda data: ratings_case(tux.MF(rank=32), data),
+    "bpr": lambda data: ratings_case(tux.BPR(rank=32), data),
+    "warp": lambda data: ratings_case(tux.BPR(rank=32, loss="warp"), data),
     "lda": documents_case,
-    "linear": samples_case,
+    "linear": lambda data: samples_case(tux.Linear(), ("feature", "w"), data),
+    "gbdt": lambda data: samples_case(tux.GBDT(), None, data),
     "deepwalk": graph_case,
 }
+
+
+def least_cosines(case: UpdateCase, old: Any, new: Any) -> list[float]:
+    """Return the least cosine between old and new vectors of a vertex, and the 1% quantile."""
+    if case.vectors is None:
+        return []
+    kind, field = case.vectors
+    before, after = (run.vertices[kind] for run in (old, new))
+    same = after.positions(before.ids)
+    a, b = before[field].reshape(len(same), -1), after[field][same].reshape(len(same), -1)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosine = (a.astype(float) * b).sum(axis=1)[norms > 0] / norms[norms > 0]
+    return [float(cosine.min()), float(np.quantile(cosine, 0.01))]
 
 
 def compare(case: UpdateCase, repeats: int) -> str:
@@ -185,19 +205,12 @@ def compare(case: UpdateCase, repeats: int) -> str:
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     quality = [statistics.mean(each) for each in zip(*judged, strict=True)]
     kept = quality[1] / quality[2] if case.less_is_better else quality[2] / quality[1]
-    kind, field = case.vectors
-    before, after = (run.vertices[kind] for run in (old, runs["update"]))
-    same = after.positions(before.ids)
-    a, b = before[field].reshape(len(same), -1), after[field][same].reshape(len(same), -1)
-    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    cosine = (a.astype(float) * b).sum(axis=1)[norms > 0] / norms[norms > 0]
     cells = [
         *(f"{medians[name]:.3f}" for name in seconds),
         f"{medians['update'] / medians['anew']:.1%}",
         *(f"{each:.4f}" for each in quality),
         f"{kept:.4f}",
-        f"{cosine.min():.3f}",
-        f"{np.quantile(cosine, 0.01):.3f}",
+        *(f"{each:.3f}" for each in least_cosines(case, old, runs["update"])),
     ]
     return "".join(f"{each:>10}" for each in cells)
 
