@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow, score_samples
 
 import tux
@@ -81,7 +82,7 @@ def test_a_model_moves_little_where_new_samples_are_few():
 
 def test_trees_of_another_depth_are_refused():
     old = train(GBDT(max_depth=DEPTH), draw(1, "logistic", 40), 1)
-    with pytest.raises(tux.UsageError, match="max_depth is 3, and trees of the model have"):
+    with pytest.raises(tux.UsageError, match=message("max-depth-is-and-trees", "3")):
         train(GBDT(max_depth=DEPTH + 1), draw(2, "logistic", 20), 1, old)
 
 

@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from support.messages import message
 
 import tux
 from tux.base.errors import Refused
@@ -19,7 +20,7 @@ NEW = "user,item,value\n" + "".join(f"{k},{k % 4},{k % 5 + 1}\n" for k in (3, 7,
 
 
 @pytest.fixture
-def begun(tmp_path, monkeypatch):
+def two_runs(tmp_path, monkeypatch):
     """Go to a folder with a run `one`, and a run `two` that begins with it and has two epochs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.csv").write_text(OLD)
@@ -34,27 +35,27 @@ def train(data, out, epochs=2, **more):
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_another_model_is_refused(begun, sealed):
+def test_another_model_is_refused(two_runs, sealed):
     noted = read_run("two").start_digest
     assert noted == model_digest("one") and read_run("one").start_digest == ""
     shutil.move("one", "aside")
     train("old.csv", "one", epochs=3)
     if not sealed:
-        (begun / "one" / "B2SUMS").unlink()
+        (two_runs / "one" / "B2SUMS").unlink()
     assert model_digest("one") != noted
-    with pytest.raises(Refused, match="the model with which the run began is another one") as error:
+    with pytest.raises(Refused, match=message("the-model-with-which-the")) as error:
         tux.resume("two", epochs=4, progress=False)
-    assert error.value.where == str(begun / "one")
+    assert error.value.where == str(two_runs / "one")
     shutil.rmtree("one")
     shutil.move("aside", "one")
     if not sealed:
-        (begun / "one" / "B2SUMS").unlink()
+        (two_runs / "one" / "B2SUMS").unlink()
     assert len(tux.resume("two", epochs=4, progress=False).history["epoch"]) == 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 3])
-def test_it_goes_on_with_other_workers(begun, workers):
+def test_it_goes_on_with_other_workers(two_runs, workers):
     whole = train("new.csv", "three", epochs=4, from_run="one")
     gone_on = tux.resume("two", epochs=4, workers=workers, progress=False)
     old = tux.load("one").vertices["user"]
