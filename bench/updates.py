@@ -9,7 +9,8 @@ with their edges of the others. `old` is the model before; `anew` one of all dat
 from `old` (`--from`). `share`: seconds of training of `update` by those of `anew`, medians of N
 turns (default 5), each with another seed. Quality, means of the turns: recall@20 of a tenth of the
 ratings, perplexity by document completion of held-out documents, AUC of the test set, micro F1 of
-half of the vertices. `kept`: that of `update` by that of `anew`; of perplexity, the reverse.
+half of the vertices, or of the edges of new vertices the share whose ends are closer than a vertex
+drawn at random. `kept`: that of `update` by that of `anew`; of perplexity, the reverse.
 `cosine`: between the vectors of a vertex in `old` and `update` of the last turn, the least and the
 1% quantile.
 """
@@ -92,7 +93,10 @@ def ratings_case(program: Any, data: Path) -> UpdateCase:
     rng = np.random.default_rng(1)
     users = rng.choice(np.unique(train[:, 0]), round(SHARE / 2 * 6040), replace=False)
     is_new = np.isin(train[:, 0], users) | (rng.random(len(train)) < SHARE / 2)
-    tables = (as_table(each) for each in (train[~is_new], train[is_new], train))
+    tables = [as_table(each) for each in (train[~is_new], train[is_new], train)]
+    if isinstance(program, tux.BPR):  # which reads pairs
+        for table in tables:
+            del table["value"]
     return UpdateCase(program, *tables, recall(train, test), ("user", "f"))
 
 
@@ -145,8 +149,27 @@ def samples_case(program: Any, vectors: tuple[str, str] | None, data: Path) -> U
     return UpdateCase(program, *tables, judge, vectors, options=options)
 
 
-def graph_case(data: Path) -> UpdateCase:
-    """Return a case of the protein interactions of node2vec."""
+def judge_edges(edges: np.ndarray) -> Callable[[Any], float]:
+    """Return a function that judges vectors by edges (n, 2): how often the cosine of both ends is
+    larger than that of the first one and a vertex drawn at random; NaN where no vertex is there.
+    """
+
+    def judge(run: Any) -> float:
+        nodes = run.vertices["node"]
+        u = nodes["u"] / np.linalg.norm(nodes["u"], axis=1, keepdims=True)
+        first, second = (nodes.positions(end) for end in edges.T)
+        other = np.random.default_rng(1).integers(0, len(u), len(edges))
+        found = (u[first] * u[second]).sum(axis=1) > (u[first] * u[other]).sum(axis=1)
+        there = (first >= 0) & (second >= 0)
+        return float(found[there].mean()) if there.any() else float("nan")
+
+    return judge
+
+
+def graph_case(data: Path, *, by_new: bool = False) -> UpdateCase:
+    """Return a case of the protein interactions of node2vec; `by_new`: judged by the edges of new
+    vertices.
+    """
     with gzip.open(data / "labelled/PPI.ungraph.gz", "rt") as file:
         edges = np.array([line.split() for line in file if line[0] != "#"], np.int64)
     new = np.random.default_rng(1).random(edges.max() + 1) < SHARE
@@ -156,8 +179,11 @@ def graph_case(data: Path) -> UpdateCase:
         found = [v for k, v in run.results.items() if "micro" in k and ("50" in k or "0.5" in k)]
         return float(found[0])
 
-    options = {"labels": str(data / "labelled/PPI.cmty.gz"), "judge_repeats": 10}
     tables = first, then, then
+    if by_new:
+        mine = np.concatenate([then[new[then[:, k]]][:, [k, 1 - k]] for k in (0, 1)])
+        return UpdateCase(tux.DeepWalk(), *tables, judge_edges(mine), ("node", "u"))
+    options = {"labels": str(data / "labelled/PPI.cmty.gz"), "judge_repeats": 10}
     return UpdateCase(tux.DeepWalk(), *tables, judge, ("node", "u"), options=options)
 
 
@@ -171,6 +197,7 @@ CASES: dict[str, Callable[[Path], UpdateCase]] = {
     "linear": lambda data: samples_case(tux.Linear(), ("feature", "w"), data),
     "gbdt": lambda data: samples_case(tux.GBDT(), None, data),
     "deepwalk": graph_case,
+    "deepwalk-new": lambda data: graph_case(data, by_new=True),
 }
 
 
