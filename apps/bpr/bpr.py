@@ -7,6 +7,7 @@ from tux import (
     Context,
     Edge,
     Exchange,
+    ForEach,
     GlobalSync,
     MiniBatch,
     Program,
@@ -22,11 +23,12 @@ from tux import (
     uniform,
     value,
 )
-from tux.apps.bpr.losses import bpr, warp
-from tux.apps.bpr.pairs import count_item, keep_count, know, remember
+from tux.apps.bpr.losses import bpr, bpr_among_all, warp
+from tux.apps.bpr.pairs import count_item, count_users, keep_count, remember, set_share
 from tux.apps.bpr.quality import report_test, score, test
 
 LOSSES = {"bpr": bpr, "warp": warp}
+LOSSES_FROM_MODEL = {"bpr": bpr_among_all, "warp": warp}
 
 
 def small_vectors(p):
@@ -55,7 +57,7 @@ class BPR(Program):
     reg: float = param(0.01, "L2 penalty on factors and biases, per step", low=0)
     max_sampled: int = param(10, "with warp: items that are drawn for a pair, at most", low=1)
     precision = "f4"
-    epochs = 30
+    epochs, epochs_from = 30, 30
     monitor = "test_violations"
     keeps_best = False
     input = Ratings()
@@ -63,14 +65,16 @@ class BPR(Program):
         whole=True,
         f=shared("rank", init=small_vectors),
         G=shared(sums_of_user, init=1, kept=False),
-        known=value("b1"),
+        n=shared(),
+        share=mirror(init=1),
         items=mirror("i4", "edges"),
     )
     item = Vertex(
         f=shared("rank", init=small_vectors),
         b=shared(),
         G=shared(sums_of_item, init=1, kept=False),
-        known=value("b1"),
+        n=shared(),
+        share=mirror(init=1),
     )
     pair = Edge("user", "item")
     tau = Context(
@@ -89,11 +93,16 @@ class BPR(Program):
             )
 
     def setup(self):
+        pairs = Exchange(remember), Exchange(count_users, over="item", additive=True)
         counted = GlobalSync(keep_count, aggregate=count_item, over="item")
-        return [Exchange(remember), Apply("user", know), Apply("item", know), counted]
+        return [*pairs, Apply("user"), Apply("item"), counted]
 
-    def stages(self):
-        exchange = Exchange(LOSSES[self.loss], over="item")
+    def setup_from(self):
+        return [*(ForEach(kind, set_share) for kind in self.vertices), *self.setup()]
+
+    def stages(self, cluster):
+        losses = LOSSES_FROM_MODEL if cluster.from_model else LOSSES
+        exchange = Exchange(losses[self.loss], over="item")
         return [MiniBatch(exchange, Apply("item"), Apply("user"), order="rotated")]
 
     def evaluate(self, cluster):

@@ -2,11 +2,11 @@
 tags. What features say of vectors serves users and items with few pairs or none.
 """
 
-from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Vertex, param
+from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, Score, Vertex, param
 from tux.apps.bpr.bpr import BPR
-from tux.apps.bpr.described import gather_item, gather_user, settle_item, settle_user
+from tux.apps.bpr.described import gather_item, gather_user, score, settle_item, settle_user
 from tux.apps.bpr.losses import bpr_to_prior, warp_to_prior
-from tux.apps.bpr.pairs import count_item, keep_count, know, remember
+from tux.apps.bpr.pairs import count_item, count_users, keep_count, remember
 from tux.apps.features.ends import counting_stages, regression_stages
 from tux.apps.features.regression import end_fields, feature_fields
 
@@ -38,10 +38,13 @@ class FeatureBPR(BPR):
     user_features = Edge("user", "user_feature", optional=True)
     item_features = Edge("item", "item_feature", optional=True)
 
+    # New data do not say which vertices had pairs, so no regression can go on with them.
+    setup_from = Program.setup_from
+
     def setup(self):
+        pairs = Exchange(remember), Exchange(count_users, over="item", additive=True)
         counted = GlobalSync(keep_count, aggregate=count_item, over="item")
-        known = Apply("user", know), Apply("item", know)
-        return [Exchange(remember), *counting_stages(), *known, counted]
+        return [*pairs, *counting_stages(), counted]
 
     def stages(self):
         exchange = Exchange(LOSSES[self.loss], over="item")
@@ -49,3 +52,6 @@ class FeatureBPR(BPR):
         pairs = MiniBatch(exchange, *folds, order="rotated")
         ends = (gather_user, gather_item), (settle_user, settle_item)
         return [pairs, *regression_stages(*ends)]
+
+    def predict(self):
+        return Score(score, factors=("f", "f"), biases=("", "b"))

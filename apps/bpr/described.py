@@ -2,7 +2,16 @@
 the bias.
 """
 
+from tux import dot
 from tux.apps.features.regression import add_rest, keep_prior
+
+
+def score(user, item):
+    """Return the score of a pair; of a user of which neither pairs nor features are known, the
+    item's bias; of such an item, 0.
+    """
+    known = user.n + user.features > 0 and item.n + item.features > 0
+    return dot(user.f, item.f) + item.b if known else item.b
 
 
 def number_of_user(user, k, p):

@@ -8,8 +8,8 @@ vectors, b, c the biases of the items, and a step s:
                                              o -= s (z p + reg o)      c -= s (z + reg c)
 
 which goes along the gradient of ln sigmoid(x) - reg/2 (|p|^2 + |q|^2 + |o|^2 + b^2 + c^2) (Rendle,
-Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009). With features, vectors are pulled to what these
-say of them instead of 0: reg times ``rest(v, k)`` is subtracted.
+Freudenthaler, Gantner and Schmidt-Thieme, UAI 2009). With features, vectors are pulled to what
+these say of them instead of 0: reg times ``rest(v, k)`` is subtracted.
 
     warp:  items are drawn, each equally likely, until the user does not have one and x < 1. After n
            draws, of N items,
@@ -19,6 +19,8 @@ say of them instead of 0: reg times ``rest(v, k)`` is subtracted.
            is about the logarithm of the item's rank (Weston, Bengio and Usunier, IJCAI 2011). Each
            number has a step of its own, s / sqrt(1 + sum of the squares of z times its slope), as
            in LightFM (Kula 2015).
+
+A vertex makes its `share` of a step (`tux.apps.bpr.pairs`): 1 unless the run begins with a model.
 """
 
 import numpy as np
@@ -55,26 +57,35 @@ def draw_one(user, item, others, rest, tau, p, rng):
         compare(user, item, other, rest, tau, p)
 
 
+def bpr_among_all(user, item, vertices, tau, p, rng):
+    """Compare a pair with one drawn item, each equally likely, where a run begins with a model: its
+    new pairs may all be of one user.
+    """
+    other = vertices[rng.below(len(vertices))].item
+    if not has_item(user, other):
+        compare(user, item, other, beside_zero, tau, p)
+
+
 def compare(user, item, other, rest, tau, p):
     """Make the step of `bpr`."""
-    step, shrink = weigh_order(user, item, other, tau, p), p.learning_rate * p.reg
-    item.b += step - shrink * item.b
-    other.b -= step + shrink * other.b
-    for k in range(p.rank):
-        u, q, o = user.f[k], item.f[k], other.f[k]
-        user.f[k] = u + step * (q - o) - shrink * rest(user, k)
-        item.f[k] = q + step * u - shrink * rest(item, k)
-        other.f[k] = o - step * u - shrink * rest(other, k)
-
-
-def weigh_order(user, item, other, tau, p):
-    """Return the step size times z, and count whether the other item is ranked before."""
     x = item.b - other.b
     for k in range(p.rank):
         x += user.f[k] * (item.f[k] - other.f[k])
     tau.n += 1
     tau.wrong += 1 if x <= 0 else 0
-    return p.learning_rate / (1 + np.exp(x))
+    move_apart(user, item, other, rest, p.learning_rate / (1 + np.exp(x)), p)
+
+
+def move_apart(user, item, other, rest, step, p):
+    """Move a pair and the other item by a step along the gradient of x, and by the penalty."""
+    shrink, shares = p.learning_rate * p.reg, (user.share, item.share, other.share)
+    item.b += shares[1] * (step - shrink * item.b)
+    other.b -= shares[2] * (step + shrink * other.b)
+    for k in range(p.rank):
+        u, q, o = user.f[k], item.f[k], other.f[k]
+        user.f[k] = u + shares[0] * (step * (q - o) - shrink * rest(user, k))
+        item.f[k] = q + shares[1] * (step * u - shrink * rest(item, k))
+        other.f[k] = o - shares[2] * (step * u + shrink * rest(other, k))
 
 
 def warp(user, item, vertices, tau, p, rng):
@@ -122,13 +133,15 @@ def follow(v, slopes, z, rest, p):
     """Move a vector along z times its slopes. A loop for each row, as the compiler makes vector
     code of few rows alone.
     """
+    rate = v.share * p.learning_rate
     for k in range(p.rank):
         g = z * slopes[k]
-        v.f[k] += p.learning_rate / np.sqrt(v.G[k]) * (g - p.reg * rest(v, k))
+        v.f[k] += rate / np.sqrt(v.G[k]) * (g - p.reg * rest(v, k))
         v.G[k] += g * g
 
 
 def follow_bias(item, z, p):
     """Move a bias along z."""
-    item.b += p.learning_rate / np.sqrt(item.G[p.rank]) * (z - p.reg * item.b)
+    rate = item.share * p.learning_rate
+    item.b += rate / np.sqrt(item.G[p.rank]) * (z - p.reg * item.b)
     item.G[p.rank] += z * z

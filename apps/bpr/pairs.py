@@ -1,16 +1,27 @@
-"""The pairs that a user has, by which drawn items are told from those of the user."""
+"""The pairs that a user has, by which drawn items are told from those of the user, and how many
+pairs each vertex has.
+
+The pairs of the model with which a run begins are not there any more, only their number n. A vertex
+moves by a share of 1 / (1 + n) of each step then, as a mean of n numbers does for one more.
+"""
+
+
+def set_share(v):
+    """Set the share of a step by which a vertex moves, by its pairs before."""
+    v.share = 1 / (1 + v.n)
 
 
 def remember(user, edges):
-    """Keep the numbers of a user's items, ascending."""
+    """Keep the numbers of a user's items, ascending, and count them."""
+    user.n += len(edges)
     for e in range(len(edges)):
         user.items[e] = edges[e].item.id
     user.items.sort()
 
 
-def know(v):
-    """Mark a vertex as one that training has."""
-    v.known = True
+def count_users(item, edges):
+    """Count the users of an item on this worker."""
+    item.n += len(edges)
 
 
 def count_item(item, tau):

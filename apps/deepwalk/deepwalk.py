@@ -71,7 +71,7 @@ class DeepWalk(WalkProgram, Embedding):
         low=0,
         former="batch",
     )
-    epochs, epochs_from = 1, 5
+    epochs, epochs_from = 1, 4
     input = DeepWalkInput(labels=True)
     node = Vertex(
         remote=True,
@@ -84,15 +84,11 @@ class DeepWalk(WalkProgram, Embedding):
         return []
 
     def stages(self, cluster):
-        walks = Generate(
-            make,
-            learn,
-            "node",
-            rounds=self.num_walks,
-            racing=True,
-            path="walk_length",
-            noise="pool",
-        )
+        length = self.walk_length
+        if cluster.from_model:  # of a walk, the first vertex alone learns
+            length = min(length, self.window + 1)
+        how = {"rounds": self.num_walks, "racing": True, "path": length, "noise": "pool"}
+        walks = Generate(make, learn, "node", **how)
         blocks = BLOCKS * max(1, cluster.workers // 2)
         if cluster.from_model:  # few vertices walk
             blocks = cluster.workers

@@ -19,6 +19,7 @@ from tux.base.alias import fill_aliases
 
 LAST = 1e-4  # the step at the end
 AT_ONCE = 4  # rows multiplied in one loop, so that the centre's is read once for all
+TURNS = 8  # of a new vertex with each of its walks, where the run begins with a model
 
 
 def products(u, edges, at, n, out, first):
@@ -85,14 +86,16 @@ def centre(u, path, near, m, noise, far, n, a, g, new):
 
 def learn(path, noise, p, rng, progress, share):
     """Train every vertex of a walk as centre, in its order; where the run begins with a model, the
-    first alone, which is new: the u of others stay. Where masters take a `share` of changes, these
-    are made so much larger.
+    first alone, which is new, in several turns: the u of others stay. Where masters take a `share`
+    of changes, these are made so much larger.
     """
     a = (p.learning_rate + (LAST - p.learning_rate) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
     far = np.empty(2 * p.window * p.negatives + AT_ONCE, np.int32)
     g, new = np.empty(len(near) + len(far)), np.empty(p.dimensions)
-    for i in range(min(len(path), 1) if p.known > 0 else len(path)):
+    turns = min(len(path), 1) * TURNS if p.known > 0 else len(path)
+    for turn in range(turns):
+        i = 0 if p.known > 0 else turn
         reach, m, n = 1 + rng.below(p.window), 0, 0
         for j in range(max(0, i - reach), min(len(path), i + reach + 1)):
             if j != i:

@@ -21,7 +21,8 @@ def count_trees(model):
 
 def by_node(program, model, name):
     """Return a field of all nodes, (trees, nodes)."""
-    held = np.asarray(model.fields["tau"][name])[0].reshape(program.max_iter, -1)
+    room = program.trees_before + program.max_iter
+    held = np.asarray(model.fields["tau"][name])[0].reshape(room, -1)
     return held[: count_trees(model)]
 
 

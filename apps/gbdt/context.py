@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.moves import MASK
+from tux.base.errors import UsageError
 from tux.program.fields import argmax, total, value
 from tux.program.input import Samples
 
@@ -14,6 +15,22 @@ class BoostedSamples(Samples):
     def numeric(self, program):
         """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
+
+    def specialise(self, program, facts):
+        """Return the program with room for the trees of the model with which the run begins, if
+        there is one. UsageError if they have another depth.
+        """
+        before = 0
+        if facts.context:
+            before, depth = int(facts.context["tree"][0]), facts.context["depth"]
+            if depth is None or depth[0] != program.max_depth:
+                raise UsageError(
+                    f"max_depth is {program.max_depth}, and trees of the model have another one",
+                    do="leave it out, or train anew",
+                )
+        if before == program.trees_before:
+            return program
+        return type(program)(**program.parameters | {"trees_before": before})
 
 
 def nodes(p):
@@ -33,7 +50,7 @@ def split_nodes(p):
 
 def forest_shape(p):
     """Return the shape of an array with a number for each node of each tree."""
-    return p.max_iter, nodes(p)
+    return p.trees_before + p.max_iter, nodes(p)
 
 
 PER_NODE = {
@@ -56,17 +73,20 @@ PER_NODE = {
 """What is known of the nodes of a level, from 0."""
 
 FOREST = {
-    "feature": value("i4", forest_shape, init=-1),  # -1: a leaf
-    "cut": value("f4", forest_shape),
-    "default_left": value("b1", forest_shape),
-    "weight": value("f4", forest_shape),
-    "gain": value("f4", forest_shape),
-    "cover": value("f4", forest_shape),
+    "feature": value("i4", forest_shape, init=-1, grows=True),  # -1: a leaf
+    "cut": value("f4", forest_shape, grows=True),
+    "default_left": value("b1", forest_shape, grows=True),
+    "weight": value("f4", forest_shape, grows=True),
+    "gain": value("f4", forest_shape, grows=True),
+    "cover": value("f4", forest_shape, grows=True),
 }
 
 OF_A_TREE = {
     "base": value("f8"),
     "tree": value("i4"),
+    "depth": value("i4"),
+    "seen": value("f8"),  # the sum of the weights of all samples so far
+    "copies": value("f8", init=1, kept=False),  # samples for which a new one stands
     "nodes": value("i4", kept=False),
     "grown": value("b1", kept=False),
     "mask": value("b1", MASK + 1, kept=False),

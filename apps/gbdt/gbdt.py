@@ -15,10 +15,9 @@ never leaves its worker, and a split is sent as one number for each sample that 
 from __future__ import annotations
 
 from tux.apps.gbdt import growing, moves, quality, splits, start
-from tux.apps.gbdt.bins import into_bins
 from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.quality import JUDGED, prediction, probability
+from tux.apps.gbdt.quality import JUDGED, prediction, probability, recall
 from tux.apps.gbdt.trees import TreeReport
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
@@ -70,6 +69,9 @@ class GBDT(Program):
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    trees_before: int = param(
+        0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
+    )
     monitor = "test_logloss"
     input = BoostedSamples(classes=("negative", "positive"))
     report = TreeReport()
@@ -89,7 +91,7 @@ class GBDT(Program):
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
     tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
 
-    epochs = 100  # as many as max_iter: `__init__`
+    epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
@@ -97,15 +99,11 @@ class GBDT(Program):
         self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
 
     def setup(self):
-        return [
-            ForEach("sample", start.weigh),
-            GlobalSync(growing.set_units),
-            ForEach("sample", start.count, once=True),
-            GlobalSync(start.begin),
-            Exchange(into_bins, over="feature"),
-            ForEach("sample", start.begin_score),
-            GlobalSync(growing.set_units),
-        ]
+        return start.stages_before(start.begin, ForEach("sample", start.begin_score))
+
+    def setup_from(self, cluster):
+        start.check_workers(cluster)
+        return start.stages_before(start.go_on, Exchange(recall, over="sample", cut=False))
 
     def stages(self):
         drawn = [ForEach("sample", growing.leave_out)] if self.subsample < 1 else []
@@ -136,7 +134,7 @@ class GBDT(Program):
         return [*stages, GlobalSync(quality.report)]
 
     def converged(self, metrics):
-        return metrics["trees"] >= self.max_iter
+        return metrics["trees"] >= self.trees_before + self.max_iter
 
     def predict(self):
         if LOSSES[self.loss].of_classes:

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.gbdt.growing import derive
 from tux.program.fields import total
 from tux.stages.computed import metric
 
@@ -52,6 +53,20 @@ def margin(edges, tau):
     return m
 
 
+def climb_trees(first, score, edges, tau):
+    """Return the score of a sample behind the trees from `first` on, by its score before them, in
+    the order and precision of training.
+    """
+    for tree in range(first, tau.tree):
+        score += float(tau.weight[tree, leaf(tree, edges, tau)])
+    return score
+
+
+def recall(sample, edges, tau, p):
+    """Begin with the score by the trees of the model with which the run begins."""
+    derive(sample, climb_trees(0, tau.base, edges, tau), tau, p)
+
+
 def probability(sample, edges, tau):
     """Return the probability that a sample is of the second class."""
     return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
@@ -69,10 +84,8 @@ def add_loss(sample, tau, p):
 
 def judge(sample, edges, tau, p):
     """Take a held-out sample through the trees that are new to it, and judge by its score."""
-    if sample.climbed == 0:
-        sample.score = tau.base
-    for tree in range(sample.climbed, tau.tree):
-        sample.score += float(tau.weight[tree, leaf(tree, edges, tau)])
+    before = tau.base if sample.climbed == 0 else sample.score
+    sample.score = climb_trees(sample.climbed, before, edges, tau)
     sample.climbed = tau.tree
     tau.tested += 1
     tau.test_losses += p.loss.value(sample.label, sample.score)

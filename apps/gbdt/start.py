@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.gbdt.growing import BITS, derive
-from tux.base.errors import DataError
+from tux.apps.gbdt.bins import into_bins
+from tux.apps.gbdt.growing import BITS, derive, set_units
+from tux.base.errors import DataError, UsageError
+from tux.stages import Exchange, ForEach, GlobalSync
 
 FINE = 2.0**BITS  # how many times smaller the second unit is
 
@@ -42,12 +44,18 @@ def join_sums(sums, unit):
     return (sums[0] + sums[1] / FINE) * unit
 
 
-def begin(tau, p):
-    """Set the first score: the constant of least loss, which XGBoost starts from, too."""
+def sum_of_weights(tau):
+    """Return the sum of the weights of the samples. DataError if it is 0."""
     weights = join_sums(tau.weights, tau.unit_h)
     if not weights > 0:
         raise DataError("the weights of the samples add up to 0", do="give some of them weight")
-    mean = join_sums(tau.labels, tau.unit_g) / weights
+    return weights
+
+
+def begin(tau, p):
+    """Set the first score: the constant of least loss, which XGBoost starts from, too."""
+    tau.seen, tau.depth = sum_of_weights(tau), p.max_depth
+    mean = join_sums(tau.labels, tau.unit_g) / tau.seen
     if p.loss.of_classes and abs(mean) >= 1:
         raise DataError(
             "the samples of one class have all the weight",
@@ -56,6 +64,41 @@ def begin(tau, p):
     tau.base = p.loss.start(mean)
 
 
+def go_on(tau):
+    """Count the samples beside those of the model, for which the new ones stand: their slopes add
+    up to 0 at the scores of the model, and their curvatures are as those of the new ones.
+    """
+    weights = sum_of_weights(tau)
+    tau.seen += weights
+    tau.copies = tau.seen / weights
+
+
 def begin_score(sample, tau, p):
     """Set the score of a sample to the first one, and derive the loss there."""
     derive(sample, tau.base, tau, p)
+
+
+def check_workers(cluster):
+    """Raise UsageError unless the run, which begins with a model, has one worker: a sample goes
+    through the trees of the model by all its entries.
+    """
+    if cluster.workers > 1:
+        raise UsageError(
+            f"a run of gbdt that begins with a model has one worker, not {cluster.workers}",
+            do="leave out --workers; new data are few",
+        )
+
+
+def stages_before(count_all, first):
+    """Return the stages before the first tree of a run: the function `count_all` counts the
+    samples, and the stage `first` sets their scores.
+    """
+    return [
+        ForEach("sample", weigh),
+        GlobalSync(set_units),
+        ForEach("sample", count, once=True),
+        GlobalSync(count_all),
+        Exchange(into_bins, over="feature"),
+        first,
+        GlobalSync(set_units),
+    ]

@@ -2,6 +2,7 @@
 the whole ranks.
 """
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,11 +32,13 @@ class GivenDraws:
 
 
 def make_user(rng, rank, items):
-    return SimpleNamespace(f=rng.normal(size=rank), G=np.ones(rank), items=np.array(items))
+    vectors = {"f": rng.normal(size=rank), "G": np.ones(rank)}
+    return SimpleNamespace(**vectors, share=1.0, items=np.array(items))
 
 
 def make_item(rng, rank, number):
-    return SimpleNamespace(f=rng.normal(size=rank), b=rng.normal(), G=np.ones(rank + 1), id=number)
+    vectors = {"f": rng.normal(size=rank), "b": rng.normal(), "G": np.ones(rank + 1)}
+    return SimpleNamespace(**vectors, share=1.0, id=number)
 
 
 def make_triple(seed=0, rank=5):
@@ -147,6 +150,22 @@ def test_warp_draws_no_more_than_it_may():
     assert (tau.n, tau.wrong, len(draws.numbers)) == (1, 0, 1)
 
 
+@pytest.mark.parametrize("loss", [losses.bpr_among_all, losses.warp])
+def test_who_had_pairs_before_moves_less(loss):
+    user, item, others = make_triple()
+    other = others[1].item
+    other.b = 9.0  # ranked too high, so that WARP takes it
+    whole, before = copy.deepcopy((user, item, other)), numbers_of(user, item, other)
+    loss(*whole[:2], [SimpleNamespace(item=whole[2])], context(), parameters(), GivenDraws(0))
+    for v, n in ((user, 3), (item, 0), (other, 1)):
+        v.n = n
+        pairs.set_share(v)
+    loss(user, item, others, context(), parameters(), GivenDraws(1))
+    share = np.repeat([1 / 4, 1, 1 / 2], [5, 6, 6])
+    moved, all_of_it = numbers_of(user, item, other) - before, numbers_of(*whole) - before
+    np.testing.assert_allclose(moved, share * all_of_it, rtol=1e-6, atol=1e-12)
+
+
 @pytest.mark.parametrize(("draws", "z"), [(1, np.log(40)), (21, 0.0), (50, 0.0)])
 def test_the_weight_of_a_pair_falls_with_the_draws(draws, z):
     assert losses.weigh(draws, context()) == pytest.approx(z)
@@ -157,10 +176,10 @@ def test_the_items_of_a_user_are_found():
     rng = np.random.default_rng(0)
     for n in range(12):
         numbers = rng.permutation(20)[:n]
-        user = SimpleNamespace(items=np.zeros(n, int))
+        user = SimpleNamespace(items=np.zeros(n, int), n=2)
         edges = [SimpleNamespace(item=SimpleNamespace(id=number)) for number in numbers.tolist()]
         pairs.remember(user, edges)
-        assert user.items.tolist() == sorted(numbers)
+        assert user.items.tolist() == sorted(numbers) and user.n == 2 + n
         found = [i for i in range(-1, 21) if pairs.has_item(user, SimpleNamespace(id=i))]
         assert found == sorted(numbers)
 

@@ -166,7 +166,7 @@ def test_the_first_score_does_not_depend_on_the_order():
         set_units(tau)
         for sample in samples:
             start.count(sample, tau)
-        start.begin(tau, Row(loss=LOSSES["squared"]))
+        start.begin(tau, Row(loss=LOSSES["squared"], max_depth=6))
         return tau
 
     one = sums(range(400))

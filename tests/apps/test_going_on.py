@@ -234,3 +234,33 @@ def test_a_new_item_says_nothing_to_users_before_it_is_found():
     assert cosine.min() > 0.95
     found = new.predict({"user": users, "item": fresh["item"]})
     assert np.abs(np.asarray(found) - 3.0).mean() < 0.7
+
+
+@pytest.mark.parametrize("loss", ["bpr", "warp"])
+def test_bpr_moves_a_vertex_the_less_the_more_pairs_it_had(loss):
+    p = tux.BPR(rank=RANK, loss=loss)
+    old = tux.run(p, OLD, epochs=10, jit=False, progress=False)
+    new = tux.run(p, NEW, from_run=old, epochs=10, jit=False, progress=False)
+    for kind in ("user", "item"):
+        before, after = (run.vertices[kind] for run in (old, new))
+        seen = np.isin(before.ids, NEW[kind])
+        assert np.array_equal(after.ids[: len(before.ids)], before.ids)
+        pairs = np.concatenate([OLD[kind], NEW[kind]])
+        assert after["n"].tolist() == [np.sum(pairs == each) for each in after.ids]
+        f, g = before["f"], after["f"][: len(before.ids)]
+        if kind == "user":  # an item is compared with others, whether it has new pairs or not
+            assert np.array_equal(f[~seen], g[~seen]) and not np.array_equal(f[seen], g[seen])
+        cosine = (f * g).sum(axis=1) / np.linalg.norm(f, axis=1) / np.linalg.norm(g, axis=1)
+        assert cosine.min() > 0.9
+
+
+def test_bpr_learns_from_one_new_user_alone():
+    p = tux.BPR(rank=RANK)
+    old = tux.run(p, OLD, epochs=10, jit=False, progress=False)
+    fresh = {"user": np.full(4, 500), "item": np.array([100, 103, 107, 119])}
+    new = tux.run(p, fresh, from_run=old, epochs=200, jit=False, progress=False)
+    items = new.vertices["item"]
+    products = items["f"] @ new.vertices["user"].at([500])["f"][0]
+    has = np.isin(items.ids, fresh["item"])
+    assert products[has].min() > products[~has].mean()
+    assert new.vertices["user"]["n"].tolist()[-1] == 4

@@ -75,3 +75,34 @@ def test_new_vertices_get_vectors():
     assert model.node_ids_.tolist()[10:] == [20]
     assert np.array_equal(model.embedding_[:10], before)
     assert np.abs(model.embedding_[10]).max() > 0
+
+
+def test_pairs_go_on():
+    pairs = {name: RATINGS[name] for name in ("user", "item")}
+    model = tux.BayesianPersonalizedRanking(3, max_iter=3, random_state=1).fit(pairs)
+    before = model.user_factors_
+    model.partial_fit({"user": ["d", "b"], "item": [1, 4]})
+    assert model.user_ids_.tolist() == ["a", "b", "c", "d"] and len(model.item_biases_) == 4
+    same = (model.user_factors_[:3] == before).all(axis=1)
+    assert same.tolist() == [True, False, True] and model.n_iter_ == 30
+    assert len(model.recommend(["d"], 2)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [0, 2, 3])
+def test_trees_are_added(kinds):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 3))
+    y = np.digitize(x[:, 0], [0, 0.8][: kinds - 1]) if kinds else x[:, 0] + x[:, 1]
+    kind = tux.BoostedTreesClassifier if kinds else tux.BoostedTreesRegressor
+    model = kind(max_iter=3, max_depth=2, random_state=0).fit(x[:60], y[:60])
+    before = model.trees_[-1]["weight"]
+    model.partial_fit(x[60:], y[60:])
+    after = model.trees_[-1]["weight"]
+    assert len(before) == 3 and len(after) == 6  # no more than max_iter at a time
+    assert np.array_equal(after[:3], before) and model.n_iter_.tolist() == [6] * (
+        kinds if kinds > 2 else 1
+    )
+    assert model.score(x, y) > 0.5
+    again = kind(max_iter=3, max_depth=2, random_state=0).partial_fit(x[:60], y[:60])
+    assert np.array_equal(again.trees_[-1]["weight"], before)  # the first time it is fit

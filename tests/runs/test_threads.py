@@ -1,6 +1,7 @@
 """Threads of a run: what is said of them, and that the model does not depend on them."""
 
 import json
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,9 @@ from tux.apps.blockpg import BlockPG
 from tux.apps.bpr import BPR
 from tux.apps.mf import MF
 from tux.options.options import RunOptions, RunPlan
+from tux.options.watcher import Phases
 from tux.runs.begin import tell_few_compared, tell_serial
+from tux.runs.context import RunContext
 from tux.runs.session import run
 from tux.stages import Exchange, ForEach, GlobalSync, MiniBatch
 
@@ -94,8 +97,10 @@ def test_the_model_does_not_depend_on_threads(tmp_path, workers):
 def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monkeypatch):
     """Its user cannot change it."""
     monkeypatch.setattr("tux.options.options.cores", lambda: 2)
-    watch, plan = RecordingSilent(), RunPlan(1, 1, "bicut", RunOptions(threads=threads))
-    tell_serial(watch, BlockPG(), SimpleNamespace(test=None), plan)
+    options, watch = RunOptions(threads=threads), RecordingSilent()
+    context = RunContext(BlockPG(), options, Phases(watch), ExitStack())
+    context.plan, context.inputs = RunPlan(1, 1, "bicut", options), SimpleNamespace(test=None)
+    tell_serial(context)
     assert any("runs on one thread" in line for line in watch.lines) == told
 
 

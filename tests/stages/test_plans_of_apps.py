@@ -1,6 +1,7 @@
 """The plans by which threads share the stages of the built-in apps."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 from tux.apps.als.als import ALS
@@ -11,7 +12,7 @@ from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
-from tux.program.program import STAGED, stages_of
+from tux.program.program import STAGED, begins_with_model, stages_of
 from tux.program.stage import Cluster
 from tux.stages.analysis.schedules import schedules
 
@@ -23,8 +24,10 @@ def built_in():
     apps += [BPR(), BPR(loss="warp")]
     out = {}
     for program in apps:
-        for method in STAGED:
-            stages = stages_of(program, method, Cluster(has_test=True))
+        starts = (False, True) if begins_with_model(program) else (False,)
+        for method, from_model in product(STAGED, starts):
+            cluster = Cluster(has_test=True, from_model=from_model)
+            stages = stages_of(program, method, cluster)
             for each in schedules(program, stages, 1):
                 for udf, found in each.plans.items():
                     name = f"{type(program).__name__} {each.stage.label}{f' {udf}' if udf else ''}"

@@ -54,6 +54,13 @@ class Ordered(Racers):
     races = False
 
 
+class RacingStart(Ordered):
+    """Threads may race before the first epoch, where the run begins with a model."""
+
+    def setup_from(self):
+        return [Exchange(count_both, racing=True), Apply("node"), GlobalSync(report)]
+
+
 def test_without_the_users_word_results_are_those_of_one_thread():
     one, racers = (
         complete(kind(), EDGES, 2, threads=2).tables["node"].arrays["seen"]
@@ -81,6 +88,8 @@ def test_plans_and_options():
         "racing, totals in lanes"
     )
     assert may_race(Racers()) and not may_race(Ordered())
+    assert may_race(RacingStart(), from_model=True) and not may_race(RacingStart())
+    RunOptions(racing=True, from_run="run").plan_for(RacingStart())
     RunOptions(racing=True).plan_for(Racers())
     assert serial_reasons(Racers(), one_worker(), racing=True) == []
     assert len(serial_reasons(Racers(), one_worker())) == 1

@@ -74,7 +74,9 @@ class EdgeFacts:
     `ends`, and of vertices the `ids` by type, with ``len(facts.ids["user"])`` of them.
 
     `classes`: the labels of the classes of samples. `vertex_fields`: data of vertices, by type and
-    name, an entry for each. `number` tells of data fields of edges.
+    name, an entry for each. `context`: the fields of the context of the model with which the run
+    begins, as it holds them, None where it has no such field; none without a model. `number` tells
+    of data fields of edges.
     """
 
     ends: tuple[str, str]
@@ -82,6 +84,7 @@ class EdgeFacts:
     ids: Mapping[str, Ids]
     classes: tuple[str, ...] = ()
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    context: Mapping[str, np.ndarray | None] = field(default_factory=dict)
     _columns: EdgeData | None = field(default=None, repr=False)
     _known: Mapping[str, NumberFacts] = field(default_factory=dict, repr=False)
 
@@ -97,7 +100,8 @@ class EdgeFacts:
         """
         own = len(edges) if count is None else count
         about = edges.ids, edges.classes, edges.vertex_fields
-        return cls(edges.ends, own, *about, edges if count is None else None, known)
+        columns = edges if count is None else None
+        return cls(edges.ends, own, *about, _columns=columns, _known=known)
 
     def __len__(self) -> int:
         return self.count

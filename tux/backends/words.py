@@ -16,7 +16,7 @@ from tux.inputs.by_type import held_out_data, name_files, split_by_type
 from tux.inputs.origin import whole_parameters
 from tux.io.samples.crossed import join_crossed
 from tux.options.options import OPTIONS, RunOptions
-from tux.options.rules import FILE, SECONDS, SWITCH
+from tux.options.rules import PATHS, SECONDS, SWITCH
 from tux.program.program import Program
 
 FLAGS = {
@@ -45,7 +45,7 @@ def words_of(
         flag, rule = flag_of(name), FLAGS[name].rule
         if value == FLAGS[name].default:
             continue
-        if rule is FILE:
+        if rule in PATHS:
             value = _path(value)
         if rule is SECONDS:
             value = math.ceil(value)

@@ -40,7 +40,7 @@ def fill_rows(partition: Partition, start: StartModel = NOTHING) -> None:
     known = {**start.known, "tau": 1} if start.known else {}
     for name, tables in held.items():
         first = known.get(name, 0)
-        stored = _copy_stored(start.read, name, first, tables) if first else set[str]()
+        stored = _copy_stored(partition, start.read, name, first, tables) if first else set[str]()
         for table, ids in tables:
             _fill(partition, table, ids, first, stored)
     for mirrors in partition.mirrors.values():
@@ -87,7 +87,11 @@ def _stored_fields(table: RowTable) -> list[str]:
 
 
 def _copy_stored(
-    read: Stored, name: str, known: int, tables: Sequence[tuple[RowTable, np.ndarray]]
+    partition: Partition,
+    read: Stored,
+    name: str,
+    known: int,
+    tables: Sequence[tuple[RowTable, np.ndarray]],
 ) -> set[str]:
     """Copy the stored fields of a type into the rows, of each table, of vertices below `known`.
     Return the names of these fields.
@@ -98,7 +102,7 @@ def _copy_stored(
         if field not in columns:
             continue
         copied.add(field)
-        stored = np.asarray(columns[field])
+        stored = _resize(partition, tables[0][0], field, np.asarray(columns[field]))
         for table, ids in tables:
             array = table.arrays[field]
             shape = (known, *array.shape[1:])
@@ -112,6 +116,23 @@ def _copy_stored(
             rows = np.flatnonzero(ids < known)
             array[rows] = stored[ids[rows]].reshape(len(rows), *shape[1:])
     return copied
+
+
+def _resize(partition: Partition, table: RowTable, field: str, stored: np.ndarray) -> np.ndarray:
+    """Return the stored numbers of a field, (known, ...); of one that grows, with as many entries
+    along the first dimension as the program has: those that are missing are initial.
+    """
+    declared, shape = table.declared[field], table.arrays[field].shape[1:]
+    if not declared.grows or stored.size % (len(stored) * math.prod(shape[1:])):
+        return stored
+    held = stored.reshape(len(stored), -1, *shape[1:])
+    whole = np.empty((len(stored), *shape), stored.dtype)
+    init: Any = declared.init
+    stream = key(partition.seed, "initial", table.name, field)
+    init.fill(whole, stream, np.arange(len(stored)))
+    both = min(held.shape[1], whole.shape[1])
+    whole[:, :both] = held[:, :both]
+    return whole
 
 
 def _fits(stored: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:

@@ -59,6 +59,7 @@ class PairModel(BaseEstimator):
 
     def _keep(self, fitted: Run) -> None:
         """Keep what a run has fitted."""
+        self._run = starting_run(fitted)
         self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
         self.user_factors_ = fitted.vertices["user"]["f"]
         self.item_factors_ = fitted.vertices["item"]["f"]
@@ -69,6 +70,15 @@ class PairModel(BaseEstimator):
         needed, and for ratings that are not finite.
         """
         self._keep(fit(self, self._program(), self._pairs(X, y)))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on with new pairs, given as for `fit`: the vectors of users and items that are known
+        move by them, and new ones get vectors. Without a model it is `fit`; else the epochs are
+        those of `tux run --from`, whatever `max_iter` is.
+        """
+        start = getattr(self, "_run", None)
+        self._keep(fit(self, self._program(), self._pairs(X, y), start=start))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -152,15 +162,6 @@ class FactorModel(RegressorMixin, PairModel):
             return entries_of(as_table(X))
         return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go on with new ratings, given as for `fit`: the vectors of users and items that are known
-        move by them, and new ones get vectors. Without a model it is `fit`; else the epochs are
-        those of `tux run --from`, whatever `max_iter` is.
-        """
-        start = getattr(self, "_run", None)
-        self._keep(fit(self, self._program(), self._pairs(X, y), start=start))
-        return self
-
     def _constant_of(self, user: np.ndarray, item: np.ndarray, known: np.ndarray) -> np.ndarray:
         out = np.where(known, self._offset(), self.mean_)
         if self.biases:
@@ -178,7 +179,6 @@ class FactorModel(RegressorMixin, PairModel):
 
     def _keep(self, fitted: Run) -> None:
         super()._keep(fitted)
-        self._run = starting_run(fitted)
         self.mean_ = float(fitted.context["mean"][0])
         if self.biases:
             self.user_biases_ = fitted.vertices["user"]["bias"]

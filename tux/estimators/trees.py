@@ -14,7 +14,7 @@ from tux.estimators.conventions import (
     check_is_fitted,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, scores
+from tux.estimators.fitting import fit, history_of, scores, starting_run
 from tux.estimators.matrices import (
     REALS,
     MatrixClassifier,
@@ -34,7 +34,8 @@ class BoostedTrees(MatrixEstimator):
     """The common part of classifiers and regressors by boosted trees."""
 
     n_features_in_: int
-    max_iter: int
+    max_depth: int
+    _runs: list[Run] | None
 
     def __init__(
         self,
@@ -53,20 +54,25 @@ class BoostedTrees(MatrixEstimator):
     ) -> None:
         set_parameters(self, locals())
 
-    def _grow_trees(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
-        """Train the trees of one problem."""
+    def _grow_trees(
+        self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray, start: Run | None
+    ) -> Run:
+        """Train the trees of one problem, behind those of the run `start` if there is one."""
         program = make_program(self, GBDT, {"loss": loss}, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
-        return fit(self, program, DeferredEdges((X,), partial(samples, X, known)))
+        return fit(self, program, DeferredEdges((X,), partial(samples, X, known)), start=start)
 
     def _keep(self, fits: list[Run]) -> None:
-        """Keep plain arrays of the trees of all problems."""
-        self.trees_ = [_forest(each, self.max_iter) for each in fits]
+        """Keep plain arrays of the trees of all problems, and the runs, with which `partial_fit`
+        begins.
+        """
+        self.trees_ = [_forest(each, self.max_depth) for each in fits]
         gains = np.sum([_gains(each, self.n_features_in_) for each in fits], axis=0)
         self.feature_importances_ = gains / max(gains.sum(), np.finfo(float).tiny)
-        self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
+        self.n_iter_ = np.array([each["tree"][0] for each in self.trees_], np.int32)
+        self._runs = [starting_run(each) for each in fits]
 
     def _scores(self, X: Any, *, loss: str) -> np.ndarray:
         """Return the scores of samples by the trees of each problem, (n, problems) float64."""
@@ -120,11 +126,22 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         """Grow trees for samples `X` (n, features), dense or sparse, and their classes `y` (n,).
         ValueError unless samples of two classes have a weight.
         """
-        X, y, weight = self._check_samples(X, y, sample_weight)
+        self._runs = None
+        return self.partial_fit(X, y, sample_weight=sample_weight)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> BoostedTreesClassifier:
+        """Go on with new samples of the same classes, given as for `fit`: trees are added, as many
+        as `tux run --from` adds. Without a model it is `fit`, of all `classes` if they are given.
+        """
+        starts = getattr(self, "_runs", None)
+        reset = starts is None
+        X, y, weight = self._check_samples(X, y, sample_weight, reset=reset, classes=classes)
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         fits = [
-            self._grow_trees("logistic", X, np.where(y == positive, 1, -1), weight)
-            for positive in positives
+            self._grow_trees("logistic", X, np.where(y == positive, 1, -1), weight, start)
+            for positive, start in zip(positives, starts or [None] * len(positives), strict=True)
         ]
         self._keep(fits)
         self.history_ = [history_of(each) for each in fits]
@@ -152,9 +169,18 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
         """Grow trees for samples `X` (n, features), dense or sparse, and their numbers `y` (n,)."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS, y_numeric=True)
-        weight = weights(sample_weight, X)
-        fits = [self._grow_trees("squared", in_32_bits(X), np.asarray(y), weight)]
+        self._runs = None
+        return self.partial_fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
+        """Go on with new samples, given as for `fit`: trees are added, as many as `tux run --from`
+        adds. Without a model it is `fit`.
+        """
+        starts = getattr(self, "_runs", None)
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": REALS, "y_numeric": True}
+        X, y = validate_data(self, X, y, reset=starts is None, **how)
+        X, y, weight = in_32_bits(X), np.asarray(y), weights(sample_weight, X)
+        fits = [self._grow_trees("squared", X, y, weight, starts[0] if starts else None)]
         self._keep(fits)
         self.history_ = history_of(fits[0])
         return self
@@ -164,9 +190,10 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         return np.asarray(self._scores(X, loss="squared")[:, 0])
 
 
-def _forest(fitted: Run, trees: int) -> dict[str, np.ndarray]:
+def _forest(fitted: Run, depth: int) -> dict[str, np.ndarray]:
     """Return the trees of a run, and the score before the first one."""
-    nodes = {name: fitted.context[name].reshape(trees, -1).copy() for name in FOREST}
+    trees, width = int(fitted.context["tree"][0]), 2 ** (depth + 1)
+    nodes = {name: fitted.context[name].reshape(-1, width)[:trees].copy() for name in FOREST}
     return nodes | {name: fitted.context[name].copy() for name in ("base", "tree")}
 
 

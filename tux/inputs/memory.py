@@ -256,7 +256,7 @@ def _samples(
     check_reading(program, reading)
     classes = classes_of(program, train)
     with explain_unknown_labels(reading.labels or data.what, classes, train, program):
-        known, numbered = (train.ids, train.numbered) if train else (None, "")
+        known, numbered = (None, "") if train is None else (train.ids, train.numbered)
         samples = read_samples(data, program, known, reading, classes, numbered=numbered)
     return samples_to_edges(samples, program, train)
 

@@ -22,9 +22,11 @@ from tux.options.reading import data_option, ranks_pairs, reads
 from tux.options.rules import (
     AUTO,
     BYTES,
-    FILE,
     FOLDER,
     INTERVAL,
+    PATHS,
+    PLACE,
+    RUN,
     SECONDS,
     SWITCH,
     choice_rule,
@@ -40,7 +42,7 @@ from tux.options.rules import (
 from tux.program.base_program import default_epochs
 from tux.program.input import Samples
 from tux.program.product import product_of
-from tux.program.program import Program, evaluates, may_race
+from tux.program.program import Program, begins_with_model, evaluates, may_race
 from tux.program.report import REPEATS
 
 if TYPE_CHECKING:
@@ -66,13 +68,13 @@ MOST_THREADS = 1024
 worker_option = partial(option, section="workers")
 
 
-def _is_place(value: Any) -> bool:
-    from tux.cluster.rendezvous.place import Place
+def _epochs_help(program: type[Program]) -> str:
+    own = f"default {program.epochs}"
+    if begins_with_model(program):
+        own += f"; with --from {program.epochs_from or program.epochs}"
+    return f"passes over the data, at most; 0: the initial state [{own}]"
 
-    return isinstance(value, Place)
 
-
-_PLACE = object_rule("a tux.cluster.rendezvous.place.Place", _is_place)
 _COMMAND = object_rule("a list of str", is_list_of_texts)
 
 
@@ -119,16 +121,13 @@ class RunOptions(Reading):
         recorded=False,
     )
     from_run: File | None = option(
-        FILE,
-        "begin with the model of this run: DATA is new, and vertices that the model has keep their "
-        "rows",
+        RUN,
+        "begin with the model of this run: DATA is new, and known vertices keep their rows",
         of_job=True,
     )
     epochs: int | None = option(
         integer_rule(0),
-        lambda program: (
-            f"passes over the data, at most; 0: the initial state [default {program.epochs}]"
-        ),
+        _epochs_help,
         resumed="at most so many in all [default: as begun]",
         of_job=True,
     )
@@ -261,7 +260,7 @@ class RunOptions(Reading):
         of_job=True,
         default=False,
     )
-    place: Place | None = option(_PLACE, recorded=False)
+    place: Place | None = option(PLACE, recorded=False)
     keeps_interrupted: bool = option(SWITCH, default=False, recorded=False)
     command: Sequence[str] = option(_COMMAND, default=(), recorded=False)
 
@@ -299,7 +298,7 @@ class RunOptions(Reading):
                 f"{type(program).__name__} monitors no metric, so --patience means nothing",
                 do="leave it out",
             )
-        if self.racing and not may_race(program):
+        if self.racing and not may_race(program, from_model=self.from_run is not None):
             raise UsageError(
                 f"{type(program).__name__} has no stage that may race, so --racing means nothing",
                 do="leave it out: threads share the work without it",
@@ -383,7 +382,7 @@ class RunPlan:
                 for kind, table in options.vertices.items()
             }
         for name, declared in OPTIONS.items():  # they are read again, perhaps from another folder
-            if declared.rule is FILE and values.get(name) not in (None, STANDARD):
+            if declared.rule in PATHS and values.get(name) not in (None, STANDARD):
                 values[name] = absolute_source(values[name])
         if self.machines > 1:
             values["machines"] = self.machines

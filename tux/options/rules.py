@@ -229,6 +229,12 @@ def _output(value: Any) -> str | os.PathLike[str] | None:
     return value if name == os.fspath(value) else name
 
 
+def _is_place(value: Any) -> bool:
+    from tux.cluster.rendezvous.place import Place
+
+    return isinstance(value, Place)
+
+
 def is_list_of_texts(value: Any) -> bool:
     """Return whether a value is a list of texts."""
     return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
@@ -236,6 +242,9 @@ def is_list_of_texts(value: Any) -> bool:
 
 _PATH = "a path: a str or an os.PathLike"
 FILE = OptionRule(_PATH, _source, INPUT)
+RUN = OptionRule(_PATH, _source, {**INPUT, "metavar": "RUN"})
+PATHS = FILE, RUN
+"""The rules of options that name what is read."""
 FOLDER = OptionRule(_PATH, _output, {**OUTPUT, "metavar": "DIR"})
 TABLES = OptionRule(
     "tables by vertex type, as in {'page': 'pages.csv'}",
@@ -250,6 +259,7 @@ BYTES = OptionRule(
     _size,
     {"type": _size_argument, "metavar": "SIZE"},
 )
+PLACE = object_rule("a tux.cluster.rendezvous.place.Place", _is_place)
 SECONDS = OptionRule("a number of seconds above 0", _seconds, number(1, metavar="S"))
 INTERVAL = OptionRule(
     'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',

@@ -26,7 +26,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import Initialiser, constant
 from tux.program.combining import COMBINES, MEANS, PAIRED, Merge
 from tux.program.naming import place
-from tux.program.spec import check_init, check_initialiser, check_spec, holds
+from tux.program.spec import as_lengths, check_init, check_initialiser, check_spec, holds
 
 KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
@@ -67,6 +67,7 @@ class Field:
     default: float | None = None  # of data: what a vertex has of which no file tells
     finite: bool = True  # infinities in it end the run, as NaN always does
     wire: str = ""  # how its rows travel, where not in full
+    grows: bool = False  # a model may have more or fewer entries along the first dimension
 
     @property
     def in_model(self) -> bool:
@@ -90,7 +91,7 @@ class Field:
         shape: list[Dimension] = []
         for d in self.shape:
             if callable(d):
-                shape += _as_lengths(d(names))
+                shape += as_lengths(d(names))
             else:
                 shape.append(d if d == EDGES else self._length(d, parameters))
         if self.combine in PAIRED and len(shape) > 2:
@@ -160,20 +161,6 @@ def by_entry(
     }
 
 
-def _as_lengths(lengths: Any) -> list[int]:
-    """Return as a list the lengths that the function of a shape has returned. Raise ProgramError
-    for anything else.
-    """
-    given = lengths if isinstance(lengths, tuple | list) else [lengths]
-    for each in given:
-        if not isinstance(each, int | np.integer) or isinstance(each, bool) or each < 0:
-            raise ProgramError(
-                f"the function of a field's shape has returned {lengths!r}",
-                do="return a length of at least 0, or a tuple of lengths",
-            )
-    return [int(each) for each in given]
-
-
 class _Names:
     """Parameters by attribute, for shapes and initialisers written as functions of them."""
 
@@ -234,12 +221,14 @@ def value(
     init: Init | int | float | None = None,
     kept: bool = True,
     finite: bool = True,
+    grows: bool = False,
 ) -> Field:
     """Declare state of the master that mirrors read: written by Apply, sent to the mirrors after
-    it. `kept=False`: no part of the model. `finite=False`: it may be infinite.
+    it. `kept=False`: no part of the model. `finite=False`: it may be infinite. `grows`: a run that
+    begins with a model takes as many entries along the first dimension as both have.
     """
     field = _field("value", spec, init, "sum")
-    return replace(field, kept=None if kept else False, finite=finite)
+    return replace(field, kept=None if kept else False, finite=finite, grows=grows)
 
 
 def shared(

@@ -241,6 +241,12 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
     return stages
 
 
+def begins_with_model(program: Program | type[Program]) -> bool:
+    """Return whether a run of the program can begin with the model of another."""
+    kind = program if isinstance(program, type) else type(program)
+    return kind.setup_from is not Program.setup_from
+
+
 def evaluates(program: Program | type[Program]) -> bool:
     """Return whether a program measures the model after an epoch."""
     kind = program if isinstance(program, type) else type(program)
@@ -250,13 +256,16 @@ def evaluates(program: Program | type[Program]) -> bool:
     )
 
 
-def may_race(program: Program) -> bool:
-    """Return whether the program says of a stage that threads may run it in no order."""
+def may_race(program: Program, *, from_model: bool = False) -> bool:
+    """Return whether the program says of a stage that threads may run it in no order; of a run that
+    begins with a model, `from_model`.
+    """
+    cluster = Cluster(has_test=True, from_model=from_model)
 
     def any_of(stages: Iterable[Stage]) -> bool:
         return any(stage.racing or any_of(stage.inside) for stage in stages)
 
-    return any(any_of(stages_of(program, method, Cluster(has_test=True))) for method in STAGED)
+    return any(any_of(stages_of(program, method, cluster)) for method in STAGED)
 
 
 def uses_held_out(program: type[Program]) -> bool:

@@ -82,6 +82,20 @@ def holds(dtype: np.dtype, number: float) -> bool:
     return low <= number <= high and number == int(number)
 
 
+def as_lengths(lengths: Any) -> list[int]:
+    """Return as a list the lengths that the function of a shape has returned. Raise ProgramError
+    for anything else.
+    """
+    given = lengths if isinstance(lengths, tuple | list) else [lengths]
+    for each in given:
+        if not isinstance(each, int | np.integer) or isinstance(each, bool) or each < 0:
+            raise ProgramError(
+                f"the function of a field's shape has returned {lengths!r}",
+                do="return a length of at least 0, or a tuple of lengths",
+            )
+    return [int(each) for each in given]
+
+
 def _check_function(function: Callable[..., Any], what: str) -> None:
     """Raise ProgramError unless a function can be called with the parameters."""
     try:

@@ -106,6 +106,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
     id_types: dict[str, str] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    start_digest: str = ""  # of the model with which the run begins: `model_digest`
     edge_bytes: float = 0.0  # that an edge takes in memory, of all workers; 0: not known
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on

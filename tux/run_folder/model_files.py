@@ -15,9 +15,10 @@ from tux.arrays.arrow import STRING, parquet_writer, read_parquet
 from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
-from tux.base.checksums import read_sealed
+from tux.base.checksums import read_sealed, sum_of, sums_of
 from tux.base.disk import replacing
 from tux.base.errors import DataError
+from tux.checkpoint.shard import hash_bytes
 from tux.checkpoint.store import has_checkpoint
 from tux.engine.start_model import model_file
 from tux.program.program import Program
@@ -45,6 +46,16 @@ def group_ranges(rows: int, columns: Mapping[str, Any]) -> list[tuple[int, int]]
     )
     step = max(min(GROUP_ROWS, GROUP_BYTES // max(width, 1)), 1)
     return [(first, min(first + step, rows)) for first in range(0, max(rows, 1), step)]
+
+
+def model_digest(folder: str | os.PathLike[str]) -> str:
+    """Return a digest of the model in a run's folder, of the checksums of its columns: those that
+    the folder has, or those of the files as they are. Raises DataError and OSError.
+    """
+    sums, path = sums_of(Path(folder)), Path(folder, "model")
+    found = ((f"model/{each.name}", each) for each in sorted(path.glob("*.parquet")))
+    lines = [f"{sums.get(name) or sum_of(each)}  {name}" for name, each in found]
+    return hash_bytes("\n".join(lines).encode())
 
 
 def write_columns(model: Path, types: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> None:

@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
-from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -41,9 +39,9 @@ from tux.program.base_program import first_edge
 from tux.program.params import INLINE
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
-from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
+from tux.runs.start import NO_START, StartOfRun
 from tux.runs.trainer import TrainingHere
 from tux.stages.analysis.schedules import compared_types, serial_reasons
 
@@ -60,12 +58,12 @@ def load_for(
     shares: ShareLoading | None = None,
     *,
     needs_judge: bool = True,
-    known: EdgeData | None = None,
+    start: StartOfRun = NO_START,
 ) -> tuple[Inputs, Program]:
     """Load the edges, and suit the program to them. Each choice that the program makes by itself is
     said to `watch`. `shares` loads files in shares, where no process need have all edges.
     `needs_judge`: held-out edges are refused if the program does not judge its model by them.
-    `known`: as `load` takes them.
+    `start`: the model with which the run begins, if there is one.
     """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
@@ -76,7 +74,9 @@ def load_for(
             f"{type(program).__name__} does not judge its model, so --test has no use",
             do="leave --test out",
         )
-    inputs = load(program, data, test, options, warn=watch.warn, shares=shares, known=known)
+    inputs = load(
+        program, data, test, options, warn=watch.warn, shares=shares, known=start.vertices
+    )
     if labels is not None:
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
@@ -87,7 +87,8 @@ def load_for(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
     fitted = fit_parameters(program, inputs.train)
-    special = call_hook(program.input, "specialise", fitted, inputs.facts())
+    facts = replace(inputs.facts(), context=start.context)
+    special = call_hook(program.input, "specialise", fitted, facts)
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     if special.predict() is not None:
@@ -199,19 +200,18 @@ def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: W
     return replace(plan, partitioner=chosen)
 
 
-def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
+def tell_serial(run: RunContext) -> None:
     """Say one line for each stage that stays on one thread of several, with the reason: where the
     user has asked for threads, or can change the program or let its threads race.
     """
-    options = plan.options
-    told = options.threads or not sources.source_of(program).is_builtin or may_race(program)
+    program, plan = run.program, run.plan
+    options, cluster = plan.options, run.cluster(has_test=run.inputs.test is not None)
+    races = may_race(program, from_model=cluster.from_model)
+    told = options.threads or not sources.source_of(program).is_builtin or races
     if not told or plan.threads == 1 or not options.jit:
         return
-    workers, has_test = plan.all_workers, inputs.test is not None
-    for line in serial_reasons(
-        program, Cluster(workers, assumed_slack(options.slack), has_test), racing=options.racing
-    ):
-        watch.say(line)
+    for line in serial_reasons(program, cluster, racing=options.racing):
+        run.watch.say(line)
 
 
 def tell_few_compared(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
@@ -231,11 +231,11 @@ def tell_few_compared(watch: Watcher, program: Program, inputs: Inputs, plan: Ru
             )
 
 
-def tell_of_stages(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
+def tell_of_stages(run: RunContext) -> None:
     """Say the lines of `tell_serial` and `tell_few_compared`."""
-    tell_serial(watch, program, inputs, plan)
+    tell_serial(run)
     with suppress(ProgramError):  # which is told where the program runs
-        tell_few_compared(watch, program, inputs, plan)
+        tell_few_compared(run.watch, run.program, run.inputs, run.plan)
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tux.clock.clock import assumed_slack
 from tux.engine.memory_limit import MemoryLimit
 from tux.engine.model import RunModel
 from tux.inputs.load import Inputs
@@ -16,9 +17,10 @@ from tux.options.options import RunOptions, RunPlan
 from tux.options.watcher import Phases, Watcher
 from tux.program.program import Program
 from tux.program.report import GroundTruth
+from tux.program.stage import Cluster
 from tux.run_folder.folder import RunFolder, RunRecord
 from tux.runs.resume import StoppedRun
-from tux.runs.start import StartOfRun
+from tux.runs.start import NO_START, StartOfRun
 from tux.runs.trainer import Trainer
 
 
@@ -37,7 +39,7 @@ class RunContext:
     before: StoppedRun | None = None
     trial_room: Path | None = None
     limit: MemoryLimit | None = None  # of this process
-    start: StartOfRun = StartOfRun()  # with the model of another run
+    start: StartOfRun = NO_START  # with the model of another run
     # set when the data are loaded
     inputs: Inputs = field(init=False)
     plan: RunPlan = field(init=False)
@@ -53,6 +55,12 @@ class RunContext:
     def watch(self) -> Watcher:
         """The watcher that shows what goes on."""
         return self.phases.watch
+
+    def cluster(self, *, has_test: bool) -> Cluster:
+        """Return the workers, as the program's methods get them."""
+        workers = self.plan.all_workers
+        slack = assumed_slack(self.options.slack) if workers > 1 else 0
+        return Cluster(workers, slack, has_test, bool(self.start.model.known))
 
     @property
     def path(self) -> Path | None:

@@ -29,7 +29,7 @@ from tux.checkpoint.store import (
 )
 from tux.inputs.origin import cut_folder, files_beside, whole_parameters
 from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
-from tux.options.rules import FILE, TABLES
+from tux.options.rules import PATHS, TABLES
 from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
@@ -39,7 +39,7 @@ from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run,
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
 
-FILES = [name for name, declared in OPTIONS.items() if declared.rule in (FILE, TABLES)]
+FILES = [name for name, declared in OPTIONS.items() if declared.rule in (*PATHS, TABLES)]
 """Options that name files."""
 
 OTHER = "resume with what the run began with, or start a new run"

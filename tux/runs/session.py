@@ -182,7 +182,7 @@ def _run(
     with ExitStack() as stack:
         run = RunContext(program, options, phases, stack, trial_room=room)
         run.before, run.folder = begun or (None, None)
-        run.start = begin_with(start, program, options, phases.watch.warn)
+        run.start = begin_with(start, program, options, phases.watch.warn, run.before)
         if run.folder is None and options.out is not None:
             run.folder = stack.enter_context(RunFolder(options.out))
             run.folder.begin(describe_early(program, options, data, test))
@@ -227,15 +227,16 @@ def _load(run: RunContext, data: Data | None, test: Data | None, answers: Answer
     options, watch = run.options, run.watch
     shares = _share_loading(run, answers)
     with run.phases.phase("load"), _advise_to_go_on(run), telling_machine_0(options.place):
-        loaded = load_for(run.program, data, test, options, watch, shares, known=run.start.vertices)
+        loaded = load_for(run.program, data, test, options, watch, shares, start=run.start)
         run.inputs, run.program = loaded
         check_exports(run.program)
         plan = fit_plan_to_folder(options.plan_for(run.program), run.inputs.folder)
         run.record = describe(run.program, run.inputs, options, digests=run.folder is not None)
+        run.record.start_digest = run.start.digest
         run.record.loaders = plan.all_workers if run.inputs.loaded else 0
     introduce(watch, data, run.program, run.inputs)
     run.plan = choose_partitioner(plan, run.program, run.inputs, watch)
-    tell_of_stages(watch, run.program, run.inputs, run.plan)
+    tell_of_stages(run)
 
 
 def _start_workers(run: RunContext, states: StatePlan, answers: Answers) -> None:

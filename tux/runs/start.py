@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from tux.arrays.edges import EdgeData
-from tux.base.errors import UsageError
+from tux.base.errors import Refused, UsageError
 from tux.base.text import flag_of
 from tux.engine.start_model import NOTHING, StartModel
 from tux.inputs.known import known_vertices
@@ -15,31 +18,52 @@ from tux.options.options import RunOptions
 from tux.predict.predict import TrainedModel, Warn, open_model
 from tux.program import sources
 from tux.program.params import FILE
-from tux.program.program import Program
+from tux.program.program import Program, begins_with_model
+from tux.run_folder.model_columns import LazyColumns
+from tux.run_folder.model_files import model_digest
+from tux.runs.resume import StoppedRun
 
 
 class StartOfRun(NamedTuple):
     """The beginning of a run: a model for its workers, and the vertices of this model for those who
-    read the data; None: there is no model.
+    read the data; None: there is no model. `context`: as `EdgeFacts` has it. `digest`: of a model
+    in a folder.
     """
 
     model: StartModel = NOTHING
     vertices: EdgeData | None = None
+    context: Mapping[str, np.ndarray | None] = {}
+    digest: str = ""
+
+
+NO_START = StartOfRun()
+"""The beginning of a run without a model."""
 
 
 def begin_with(
-    model: TrainedModel | None, program: Program, options: RunOptions, warn: Warn
+    model: TrainedModel | None,
+    program: Program,
+    options: RunOptions,
+    warn: Warn,
+    before: StoppedRun | None = None,
 ) -> StartOfRun:
     """Return the beginning of a run of `program` with a model, or with that of the run that the
     options name, if there is either. UsageError where this is of another program, or the program
-    cannot begin with a model.
+    cannot begin with a model. Refused where it is not the one with which the run `before` began.
     """
+    digest = ""
     if options.from_run is not None:
-        model = open_model(options.from_run, warn)
+        model, digest = open_model(options.from_run, warn), model_digest(options.from_run)
     if model is None:
-        return StartOfRun()
+        return NO_START
+    if before is not None and before.run.start_digest not in ("", digest):
+        raise Refused(
+            "the model with which the run began is another one now",
+            where=str(options.from_run),
+            do="put the model back, or start a new run",
+        )
     _check_program(model, program)
-    if type(program).setup_from is Program.setup_from:
+    if not begins_with_model(program):
         raise UsageError(
             f"{type(program).__name__} cannot begin with a model",
             do="train it on all data; in a program of your own, write setup_from(self)",
@@ -54,7 +78,14 @@ def begin_with(
         classes=tuple(classes_of(model.program, None) or ()),
     )
     known = {kind: len(ids) for kind, ids in vertices.ids.items()}
-    return StartOfRun(StartModel(known, model.stored), vertices)
+    start = StartModel(known, model.stored)
+    return StartOfRun(start, vertices, _context_of(model), digest)
+
+
+def _context_of(model: TrainedModel) -> Mapping[str, np.ndarray | None]:
+    """Return the fields of the context of a model, each of which is read when it is asked for."""
+    names = [name for name, field in model.program.context.fields.items() if field.in_model]
+    return LazyColumns(names, lambda name: model.stored("tau", [name])[0].get(name))
 
 
 def _check_program(model: TrainedModel, program: Program) -> None:
@@ -86,12 +117,13 @@ def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, w
         )
     for name, declared in program.params.items():
         had, has = model.program.parameters.get(name), program.parameters[name]
+        if declared.metavar == FILE and had != has:
+            raise UsageError(
+                f"{flag_of(name)} of a model cannot change",
+                do="leave it out; in Python, take the program of the run: run.program",
+            )
         if had == has or has in ("", "auto", 0) and not isinstance(has, bool):
             continue  # the data choose it
-        if declared.metavar == FILE:
-            raise UsageError(
-                f"{flag_of(name)} of a model cannot change", do="leave it out: the model has it"
-            )
         warn(f"{name} is {has}, and {had} in {model.name}")
     for name in (*NAMED, "vocab", "stop"):
         had, has = model.run.options.get(name), getattr(options, name)

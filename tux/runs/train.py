@@ -10,13 +10,11 @@ from typing import Any
 from tux.base.errors import Interrupted
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
-from tux.clock.clock import assumed_slack
 from tux.graph.kept_order import ORDER
 from tux.monitor.sinks.sinks import log_to_sink
 from tux.options.watcher import Phases
 from tux.program.program import Program
 from tux.program.report import Tables
-from tux.program.stage import Cluster
 from tux.runs.advice import advise_on_workers
 from tux.runs.context import RunContext
 from tux.runs.finish import (
@@ -165,9 +163,7 @@ def _no_value_warning(program: Program) -> str:
 
 def _warn_of_lost_metrics(run: RunContext, record: Mapping[str, Any]) -> None:
     """Warn of metrics that have no value after the first evaluation though they should."""
-    program, workers = run.program, run.plan.all_workers
-    slack = assumed_slack(run.options.slack) if workers > 1 else 0
-    cluster = Cluster(workers, slack, run.truth.held_out is not None)
+    program, cluster = run.program, run.cluster(has_test=run.truth.held_out is not None)
     for sentence in lost_metrics(program, cluster, record):
         run.watch.warn(sentence)
     if (run.options.patience or run.keep_best) and program.monitor not in record:

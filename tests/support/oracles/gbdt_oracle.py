@@ -83,8 +83,23 @@ def best_split(binned, g, h, scale, least_h, l2):
     return max((e for e in found if e[0] >= top[0] * (1 - 1e-12)), key=lambda e: e[1], default=None)
 
 
-def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1.0, bins=255):
-    """Grow trees. Return (fields by node, (trees, nodes); scores)."""
+def grow(
+    x,
+    y,
+    loss="logistic",
+    *,
+    trees=3,
+    depth=3,
+    rate=0.3,
+    l2=1.0,
+    least_h=1.0,
+    bins=255,
+    scores=None,
+    copies=1.0,
+):
+    """Grow trees, behind others by which samples have `scores` if these are given; then each sample
+    stands for the curvature of so many `copies`. Return (fields by node, (trees, nodes); scores).
+    """
     binned = np.full(x.shape, -1)
     for k in range(x.shape[1]):
         there = ~np.isnan(x[:, k])
@@ -93,11 +108,12 @@ def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1
             binned[there, k] = np.searchsorted(last, x[there, k])
     mean = float(y.astype("f8").mean())
     base = math.log((1 + mean) / (1 - mean)) if loss == "logistic" else mean
-    m = np.full(len(y), float(np.float32(base)))
+    m = np.full(len(y), float(np.float32(base))) if scores is None else scores
     out = {name: np.zeros((trees, 2 ** (depth + 1)), "f4") for name in FIELDS}
     out["feature"][:] = -1
     for t in range(trees):
-        (unit_g, g), (unit_h, h) = map(units, derivatives(loss, y, m))
+        slopes, curves = derivatives(loss, y, m)
+        (unit_g, g), (unit_h, h) = units(slopes), units(copies * curves)
         node = np.ones(len(y), int)
         for n in range(1, 2 ** (depth + 1)):
             at = node == n
