@@ -21,8 +21,9 @@ from tux import (
     uniform,
     value,
 )
+from tux.apps.bpr.fold_in import FINDS
 from tux.apps.bpr.losses import bpr, warp
-from tux.apps.bpr.pairs import count_item, keep_count, know, remember
+from tux.apps.bpr.pairs import count_item, count_pairs, keep_count, remember
 from tux.apps.bpr.quality import report_test, score, test
 
 LOSSES = {"bpr": bpr, "warp": warp}
@@ -62,26 +63,31 @@ class BPR(Program):
         whole=True,
         f=shared("rank", init=small_vectors),
         G=shared(sums_of_user, init=1, kept=False),
-        known=value("b1"),
+        n=shared("i4"),
         items=mirror("i4", "edges"),
     )
     item = Vertex(
         f=shared("rank", init=small_vectors),
         b=shared(),
         G=shared(sums_of_item, init=1, kept=False),
-        known=value("b1"),
+        n=shared("i4"),
     )
     pair = Edge("user", "item")
     tau = Context(
         items=value("f8", kept=False),
+        most=value("f8", kept=False),
+        largest=total(combine="max"),
         violations=metric("wrong / n", wrong=total(), n=total()),
         test_violations=metric(),
         **{name: total() for name in ("counted", "below", "compared")},
     )
 
     def setup(self):
-        counted = GlobalSync(keep_count, aggregate=count_item, over="item")
-        return [Exchange(remember), Apply("user", know), Apply("item", know), counted]
+        counts = Exchange(remember), Exchange(count_pairs), Apply("item")
+        return [*counts, *self._count_items()]
+
+    def _count_items(self):
+        return [GlobalSync(keep_count, aggregate=count_item, over="item")]
 
     def stages(self):
         exchange = Exchange(LOSSES[self.loss], over="item")
@@ -93,3 +99,8 @@ class BPR(Program):
 
     def predict(self):
         return Score(score, factors=("f", "f"), biases=("", "b"))
+
+    def fold_in(self, role):
+        if role == "item":  # whose pairs would be compared with those of training, which are gone
+            return []
+        return [*self._count_items(), Score(FINDS[self.loss], role, width="rank", name="f")]
