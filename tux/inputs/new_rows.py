@@ -274,25 +274,23 @@ def _keep_joining(table: EdgeData, program: Program, types: RowTypes) -> tuple[E
     left lead from new ones, in the order in which these come first, to known ones.
     """
     kind, other, known, _ = types
-    ends, first = np.stack([table.src, table.dst], axis=1), len(known)
-    keep = (ends >= first).sum(axis=1) == 1
+    ends = np.stack([table.src, table.dst], axis=1).astype(np.int64) - len(known)
+    keep = (ends >= 0).sum(axis=1) == 1
     kept = replace(
         table,
         ends=(kind, other),
-        src=ends[keep].max(axis=1) - first,
-        dst=ends[keep].min(axis=1),
+        src=ends[keep].max(axis=1),
+        dst=ends[keep].min(axis=1) + len(known),
         fields={name: column[keep] for name, column in table.fields.items()},
-        ids={kind: Ids(table.ids[other].values[first:]), other: known},
+        ids={kind: Ids(table.ids[other].values[len(known) :]), other: known},
         id_types={each: table.id_types[other] for each in (kind, other) if other in table.id_types},
         unseen={},
         vertex_fields={},
     )
-    new, places = np.unique(ends[ends >= first] - first, return_index=True)
-    earliest = np.full(len(kept.ids[kind]), ends.size)
-    earliest[new] = places
-    total = _entries(table, program)
-    order = np.argsort(earliest, kind="stable")
-    return _reorder(kept, kind, order), total - _entries(kept, program), total
+    places = np.full(len(kept.ids[kind]), ends.size)
+    np.minimum.at(places, ends[ends >= 0], np.flatnonzero(ends >= 0))
+    total, left = _entries(table, program), _entries(kept, program)
+    return _reorder(kept, kind, np.argsort(places, kind="stable")), total - left, total
 
 
 def _rows_of_edges(edges: EdgeData, program: Program, types: RowTypes) -> tuple[EdgeData, int, int]:
