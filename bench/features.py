@@ -7,8 +7,8 @@ DIR (default $TUX_TEST_DATA) holds ratings/ml-1m, which has no genres. So featur
 the users are used for nothing but to find 18 groups of items (k-means on vectors of their
 ratings), of which each item has the nearest ones, one to three. All else is about the other half.
 A tenth of the items is cold: their pairs are held out. LightFM has the features beside one of each
-item alone; both have the same rank, learning rate (.05) and draws (10). tux has a penalty (--reg) of
-.01, by which vectors follow features; LightFM has none, as it shares vectors in another way.
+item alone; both have the same rank, learning rate (.05) and draws (10). tux has a penalty of .01,
+by which vectors follow features; LightFM has none, as it shares vectors in another way.
 
 Columns: seconds of an epoch; precision at 10 of held-out pairs of other items; precision at 10
 among cold items alone, of users with held-out pairs of them. `popular`: cold items by how popular

@@ -15,6 +15,7 @@ from tux.clock.steps import Step
 from tux.engine.partition import Partition
 from tux.program.base_program import BaseProgram
 from tux.program.stage import Batch, Stage
+from tux.rows.table import freeze
 from tux.stages.analysis.calls import meanings_of, on_edge
 from tux.stages.analysis.effects import effects
 from tux.stages.analysis.plan import ThreadPlan
@@ -46,7 +47,16 @@ class VertexLoops(EdgeLoops):
         return self._kernel({"out": out, "place": place}, [*head, line])
 
     def _vertex(self) -> Names:
-        return super()._vertex() | ({"out": lambda: "out[place[v]]"} if self.wide else {})
+        own = super()._vertex() | {"vertices": self._known_vertices}
+        return own | ({"out": lambda: "out[place[v]]"} if self.wide else {})
+
+    def _known_vertices(self) -> str:
+        """Return the slice of the vertices of the other end that training has."""
+        end = self.edges.other(self.role)
+        known = np.arange(self.partition.graph.of_role(end).n_train, dtype=np.int32)
+        self.varying["numbers"] = freeze(known)
+        table = self.partition.tables[self.types[end]]
+        return self.scope.vertex_slice(end, table, "numbers, (), 0, len(numbers), 0")
 
 
 class Score(Stage):
@@ -58,9 +68,10 @@ class Score(Stage):
                      or, with a `width`, f fills scores[v]: f(document, edges, out, tau, p, rng)
 
     `scores` is (m,) float64 in the caller's order of edges; or (n,) float64 or (n, width) float32
-    by the vertex's dense index. `edges` are the held-out edges of a vertex, perhaps none; `out`
-    comes as zeros; `width` is a number or the name of an integer parameter. `name` is what a column
-    of scores is called; with `last`, the last number of each row is a column of that name. With
+    by the vertex's dense index. `edges` are the held-out edges of a vertex, perhaps none, and
+    `vertices` all vertices of the other end that training has, as `vertices[i].word`; `out` comes
+    as zeros; `width` is a number or the name of an integer parameter. `name` is what a column of
+    scores is called; with `last`, the last number of each row is a column of that name. With
     `whole`, those of vertices are whole numbers, int64. The UDF changes nothing else. `over` left
     out is the end that a per-vertex UDF asks for, or the first.
 

@@ -8,13 +8,13 @@ from tux.apps.als import described
 from tux.apps.als.als import ALS
 from tux.apps.als.quality import quality_stages
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_fields, feature_fields
+from tux.apps.features.regression import end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.apps.mf.described import gather_item, gather_user, settle
 from tux.program.fields import data
 from tux.program.params import param
 from tux.program.program import Program
-from tux.program.types import Edge, Vertex
+from tux.program.types import Edge
 from tux.stages import Score
 
 
@@ -26,9 +26,9 @@ class FeatureALS(ALS):
     feature_reg: float = param(
         1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
     )
-    user = Vertex(whole=True, **ALS.user.fields, **end_fields(numbers_of_vertex))
-    item = Vertex(**ALS.item.fields, **end_fields(numbers_of_vertex))
-    user_feature = item_feature = Vertex(**feature_fields(numbers_of_vertex))
+    user = end_type(ALS.user, numbers_of_vertex)
+    item = end_type(ALS.item, numbers_of_vertex)
+    user_feature = item_feature = feature_type(numbers_of_vertex)
     rating = Edge("user", "item", value=data("f4"))
     user_features = Edge("user", "user_feature", optional=True)
     item_features = Edge("item", "item_feature", optional=True)

@@ -23,8 +23,9 @@ from tux import (
     uniform,
     value,
 )
+from tux.apps.bpr.fold_in import FINDS
 from tux.apps.bpr.losses import bpr, bpr_among_all, warp
-from tux.apps.bpr.pairs import count_item, count_users, keep_count, remember, set_share
+from tux.apps.bpr.pairs import count_item, count_pairs, keep_count, remember, set_share
 from tux.apps.bpr.quality import report_test, score, test
 
 LOSSES = {"bpr": bpr, "warp": warp}
@@ -65,7 +66,7 @@ class BPR(Program):
         whole=True,
         f=shared("rank", init=small_vectors),
         G=shared(sums_of_user, init=1, kept=False),
-        n=shared(),
+        n=shared("i4"),
         share=mirror(init=1),
         items=mirror("i4", "edges"),
     )
@@ -73,12 +74,14 @@ class BPR(Program):
         f=shared("rank", init=small_vectors),
         b=shared(),
         G=shared(sums_of_item, init=1, kept=False),
-        n=shared(),
+        n=shared("i4"),
         share=mirror(init=1),
     )
     pair = Edge("user", "item")
     tau = Context(
         items=value("f8", kept=False),
+        most=value("f8", kept=False),
+        largest=total(combine="max"),
         violations=metric("wrong / n", wrong=total(), n=total()),
         test_violations=metric(),
         **{name: total() for name in ("counted", "below", "compared")},
@@ -93,9 +96,11 @@ class BPR(Program):
             )
 
     def setup(self):
-        pairs = Exchange(remember), Exchange(count_users, over="item", additive=True)
-        counted = GlobalSync(keep_count, aggregate=count_item, over="item")
-        return [*pairs, Apply("user"), Apply("item"), counted]
+        counts = Exchange(remember), Exchange(count_pairs)
+        return [*counts, Apply("user"), Apply("item"), *self._count_items()]
+
+    def _count_items(self):
+        return [GlobalSync(keep_count, aggregate=count_item, over="item")]
 
     def setup_from(self):
         return [*(ForEach(kind, set_share) for kind in self.vertices), *self.setup()]
@@ -111,3 +116,8 @@ class BPR(Program):
 
     def predict(self):
         return Score(score, factors=("f", "f"), biases=("", "b"))
+
+    def fold_in(self, role):
+        if role == "item":  # whose pairs would be compared with those of training, which are gone
+            return []
+        return [*self._count_items(), Score(FINDS[self.loss], role, width="rank", name="f")]

@@ -2,13 +2,13 @@
 tags. What features say of vectors serves users and items with few pairs or none.
 """
 
-from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, Score, Vertex, param
+from tux import Apply, Edge, Exchange, MiniBatch, Program, Score, param
 from tux.apps.bpr.bpr import BPR
 from tux.apps.bpr.described import gather_item, gather_user, score, settle_item, settle_user
 from tux.apps.bpr.losses import bpr_to_prior, warp_to_prior
-from tux.apps.bpr.pairs import count_item, count_users, keep_count, remember
+from tux.apps.bpr.pairs import count_pairs, remember
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_fields, feature_fields
+from tux.apps.features.regression import end_type, feature_type
 
 LOSSES = {"bpr": bpr_to_prior, "warp": warp_to_prior}
 
@@ -30,10 +30,10 @@ class FeatureBPR(BPR):
     feature_reg: float = param(
         1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
     )
-    user = Vertex(whole=True, **BPR.user.fields, **end_fields("rank"))
-    item = Vertex(**BPR.item.fields, **end_fields(numbers_of_item))
-    user_feature = Vertex(**feature_fields("rank"))
-    item_feature = Vertex(**feature_fields(numbers_of_item))
+    user = end_type(BPR.user, "rank")
+    item = end_type(BPR.item, numbers_of_item)
+    user_feature = feature_type("rank")
+    item_feature = feature_type(numbers_of_item)
     pair = Edge("user", "item")
     user_features = Edge("user", "user_feature", optional=True)
     item_features = Edge("item", "item_feature", optional=True)
@@ -42,9 +42,8 @@ class FeatureBPR(BPR):
     setup_from = Program.setup_from
 
     def setup(self):
-        pairs = Exchange(remember), Exchange(count_users, over="item", additive=True)
-        counted = GlobalSync(keep_count, aggregate=count_item, over="item")
-        return [*pairs, *counting_stages(), counted]
+        counts = Exchange(remember), Exchange(count_pairs)
+        return [*counts, *counting_stages(), *self._count_items()]
 
     def stages(self):
         exchange = Exchange(LOSSES[self.loss], over="item")

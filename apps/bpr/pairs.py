@@ -19,26 +19,37 @@ def remember(user, edges):
     user.items.sort()
 
 
-def count_users(item, edges):
-    """Count the users of an item on this worker."""
-    item.n += len(edges)
+def count_pairs(user, edges):
+    """Count the pairs of each item. One thread does it, along the edges as `remember` has them:
+    another order of them would take more time and memory.
+    """
+    for edge in edges:
+        edge.item.n += 1
 
 
 def count_item(item, tau):
-    """Count the items."""
+    """Count the items, and find the most pairs that one has."""
     tau.counted += 1
+    tau.largest = max(tau.largest, item.n)
 
 
 def keep_count(tau):
-    """Keep the number of items, of which `warp` estimates ranks."""
-    tau.items = tau.counted
+    """Keep the number of items, by which `warp` estimates ranks, and the most pairs of one, by
+    which items are drawn for new users.
+    """
+    tau.items, tau.most = tau.counted, tau.largest
 
 
 def has_item(user, item):
-    """Return whether a user has an item. The branch-free search takes log2(n) steps of n items."""
-    at, size = 0, len(user.items)
+    """Return whether a user has an item."""
+    return holds(user.items, item.id)
+
+
+def holds(numbers, number):
+    """Return whether an ascending list has a number. The branch-free search takes log2(n) steps."""
+    at, size = 0, len(numbers)
     while size > 1:
         half = size >> 1
-        at += half if user.items[at + half] <= item.id else 0
+        at += half if numbers[at + half] <= number else 0
         size -= half
-    return size == 1 and user.items[at] == item.id
+    return size == 1 and numbers[at] == number

@@ -8,13 +8,14 @@ other than 1 walks are those of node2vec (Grover and Leskovec, KDD 2016).
 from __future__ import annotations
 
 from tux.apps.deepwalk.embedding import Embedding, EmbeddingInput
+from tux.apps.deepwalk.fold_in import find, find_by_weight
 from tux.apps.deepwalk.skipgram import fill, learn, table
 from tux.apps.deepwalk.walking import WalkProgram, step
 from tux.base.random import uniform
 from tux.program.fields import shared
 from tux.program.params import param
 from tux.program.types import Edge, Vertex
-from tux.stages import Generate, MiniBatch
+from tux.stages import Generate, MiniBatch, Score
 
 # mini-batches in a round of walks of two workers; times the pairs of workers, and with slack two or
 # three times as many, as rows are older
@@ -95,3 +96,7 @@ class DeepWalk(WalkProgram, Embedding):
         elif cluster.slack:
             blocks = max(2 * blocks, 3 * BLOCKS)
         return [MiniBatch(walks, vertices=self.batch_size, blocks=0 if self.batch_size else blocks)]
+
+    def fold_in(self, role):
+        found = find_by_weight if self.weighted else find
+        return [Score(found, role, width="dimensions", name="u")]

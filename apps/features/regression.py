@@ -20,12 +20,18 @@ entries. So a sweep never makes the objective larger (Hunter and Lange 2004).
 
 from __future__ import annotations
 
+from typing import Any
+
 from tux.program.fields import delta, value
+from tux.program.types import Vertex
 
 
-def end_fields(width):
-    """Return the fields of an end that has features, whose q has `width` numbers."""
-    return {
+def end_type(vertex, width):
+    """Return the type of an end that has features: `vertex` with more fields. q has `width`
+    numbers.
+    """
+    fields: dict[str, Any] = {
+        **vertex.fields,
         "prior": value(width, kept=False),
         "gathered": delta(width),
         "features": value("f4"),
@@ -33,16 +39,14 @@ def end_fields(width):
         "pairs": value("f4", kept=False),
         "found": delta("f4"),
     }
+    return Vertex(whole=vertex.whole, **fields)
 
 
-def feature_fields(width):
-    """Return the fields of a feature."""
-    return {
-        "f": value(width),
-        "rest": delta(width),
-        "weight": value("f4", kept=False),
-        "listed": delta("f4"),
-    }
+def feature_type(width):
+    """Return the type of a feature, whose vector has `width` numbers."""
+    return Vertex(
+        f=value(width), rest=delta(width), weight=value("f4", kept=False), listed=delta("f4")
+    )
 
 
 def count_features(v):

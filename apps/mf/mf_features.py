@@ -2,9 +2,9 @@
 say of vectors serves users and items with few ratings or none.
 """
 
-from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, Vertex, data, param
+from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, data, param
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_fields, feature_fields
+from tux.apps.features.regression import end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.apps.mf.described import follow_prior, gather_item, gather_user, settle
 from tux.apps.mf.mf import MF, count_epoch
@@ -19,8 +19,8 @@ class FeatureMF(MF):
     feature_reg: float = param(
         1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
     )
-    user = item = Vertex(**MF.user.fields, **end_fields(numbers_of_vertex))
-    user_feature = item_feature = Vertex(**feature_fields(numbers_of_vertex))
+    user = item = end_type(MF.user, numbers_of_vertex)
+    user_feature = item_feature = feature_type(numbers_of_vertex)
     rating = Edge("user", "item", value=data("f4"))
     user_features = Edge("user", "user_feature", optional=True)
     item_features = Edge("item", "item_feature", optional=True)

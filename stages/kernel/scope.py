@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 
 from tux.base.errors import ProgramError
@@ -20,8 +21,9 @@ from tux.stages.analysis.attributes import attributes
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.analysis.random_sources import refuse_unseeded
 from tux.stages.analysis.texts import refuse_texts
+from tux.stages.check.sample import SampledKernel
 from tux.stages.kernel.bind import Udf, call, parameters, place
-from tux.stages.kernel.compile import InjectedGlobal
+from tux.stages.kernel.compile import InjectedGlobal, Kernel
 from tux.stages.kernel.gauge import KernelGauge, Row, Touched, arrays_read, touched_by
 from tux.stages.kernel.lanes import Lanes
 from tux.stages.kernel.shared_kernel import SharedKernel
@@ -203,10 +205,7 @@ class Scope:
         """
         asks = "p" in parameters(udf, self.stage)
         meanings = {n: v for n, v in self.values.items() if asks and is_meaning(v)}
-        for each in (udf, *functions_of(meanings.values())):
-            refuse_unseeded(each)
-            refuse_texts(each)
-        named = attributes(udf, meanings)
+        named = self._look_at(udf, meanings)
         if not self.by_position and "topology" in parameters(udf, self.stage):
             _refuse_lists(udf, named)
         self.used = None if self.used is None or named is None else self.used | named
@@ -215,6 +214,21 @@ class Scope:
         line = call(udf, name, self.stage, {**rows, **self.common()})
         seed_stream = f"seed_stream({self.prefix}state, {self.prefix}key, {ids()})"
         return [seed_stream, line] if "rng" in parameters(udf, self.stage) else [line]
+
+    def _look_at(self, udf: Udf, meanings: dict[str, Any]) -> frozenset[str] | None:
+        """Refuse what no UDF may do, and return the attributes that this one may ask for. What is
+        kept of a UDF is not found again.
+        """
+        kept = self.partition.kernels_kept
+        if kept is not None and udf in kept:
+            return kept[udf]  # type: ignore[no-any-return]
+        for each in (udf, *functions_of(meanings.values())):
+            refuse_unseeded(each)
+            refuse_texts(each)
+        named = attributes(udf, meanings)
+        if kept is not None:
+            kept[udf] = named
+        return named
 
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> SharedKernel:
         """Compile a kernel that the worker's threads share: for each item lo..hi, `loop`.
@@ -235,18 +249,33 @@ class Scope:
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [*self.before, *thread_loop([*self.inside, *loop])]
         gauge = self._gauge(self.count_bytes(varying, loop))
-        built = compile_kernel(
-            self.partition,
-            self.stage,
-            names,
-            examples,
-            body,
-            self.injected,
-            self.tau,
-            gauge.meter if gauge else None,
-        )
+        built = self._compile(names, examples, body, gauge)
         arguments = self.arguments, self.scratch, own
         return SharedKernel(self.partition, built, self.purpose, self.plan, *arguments, gauge)
+
+    def _compile(
+        self,
+        names: list[str],
+        examples: tuple[Any, ...],
+        body: list[str],
+        gauge: KernelGauge | None,
+    ) -> Kernel | SampledKernel:
+        """Compile the kernel, or find the one that is kept of the same source and types. What it
+        has been looked at for (`tux.stages.check.sample`) is not looked at again.
+        """
+        kept = self.partition.kernels_kept
+        key = None
+        if kept is not None:
+            types = tuple(map(numba.typeof, examples))
+            key = self.stage, tuple(names), tuple(body), tuple(self.injected.items()), types
+            if key in kept:
+                return kept[key]
+        meter = gauge.meter if gauge else None
+        of = self.partition, self.stage, names, examples, body, self.injected, self.tau, meter
+        built = compile_kernel(*of)
+        if kept is not None:
+            kept[key] = built
+        return built
 
     def count_bytes(self, varying: dict[str, Any], loop: list[str]) -> Touched:
         """Count the bytes that the lines `loop` and the functions that they call touch."""

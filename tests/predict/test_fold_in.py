@@ -246,11 +246,31 @@ def test_pairs_that_count_once_are_folded_in(tmp_path, monkeypatch):
 
 
 def test_a_program_without_the_stages_says_so():
-    run = tux.run(
-        tux.DeepWalk(dimensions=4), np.array([[0, 1], [1, 2], [2, 0]]), epochs=1, progress=False
-    )
-    with pytest.raises(UsageError, match="DeepWalk cannot fold in a new"):
-        run.fold_in([[5, 1]])
+    pairs = {name: OLD[name] for name in ("user", "item")}
+    run = tux.run(tux.BPR(rank=2), pairs, epochs=1, jit=False, progress=False)
+    with pytest.raises(UsageError, match="BPR cannot fold in a new item"):
+        run.fold_in(pairs, of="item")
+
+
+SAMPLES = sparse.csr_array(np.random.default_rng(0).random((40, 5)))
+LABELS = np.arange(40) % 2
+
+
+@pytest.mark.parametrize(
+    ("program", "data", "new"),
+    [
+        (tux.SparseKMeans(n_clusters=2), SAMPLES, SAMPLES[:7]),
+        (tux.PointKMeans(n_clusters=2), SAMPLES.toarray(), SAMPLES[:7].toarray()),
+        (tux.GBDT(max_depth=2), (SAMPLES, LABELS), SAMPLES[:7]),
+    ],
+    ids=["kmeans", "points", "trees"],
+)
+def test_what_is_predicted_of_rows_is_what_is_found(program, data, new):
+    run = tux.run(program, data, epochs=2, jit=False, progress=False)
+    found, expected = run.fold_in(new), run.predict(new, ids=True)
+    assert found.columns == expected.columns and len(found) == 7
+    for name in found.columns:
+        assert found[name].tolist() == expected[name].tolist()
 
 
 @pytest.fixture

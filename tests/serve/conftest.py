@@ -14,6 +14,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     write_ratings(folder / "ratings.csv")
     train("als", folder / "ratings.csv", folder / "als", rank=RANK, center=True)
+    train("bpr", folder / "ratings.csv", folder / "bpr", rank=RANK)
     (folder / "links.txt").write_text(
         "".join(f"{a} {b}\n" for a in range(9) for b in range(a + 1, 9, 1 + a % 2))
     )

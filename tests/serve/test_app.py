@@ -125,13 +125,29 @@ def test_numbers_that_are_not_finite_are_refused_when_they_are_loaded(runs, kind
         AnsweringModel(trained_model(run), run._model())
 
 
+def test_a_new_user_of_pairs_is_folded_in(runs):
+    client, run = client_of(runs / "bpr"), tux.load(runs / "bpr")
+    films = ["film 3", "film 9", "film 20"]
+    given = {"user": ["x"] * 3, "item": films}
+    expected = run.fold_in(given)
+    for pairs in ([[film] for film in films], [[film, 5] for film in films]):
+        found = client("/fold-in", {"pairs": pairs, "n": 4, "vector": True}).json
+        np.testing.assert_array_equal(np.float32(found["vector"]), expected["f"][0])
+        assert found["ids"] == run.recommend(expected, 4, exclude=given)["item"].tolist()
+    refused = client("/fold-in", {"pairs": [[3]], "of": "item"})
+    assert refused.status == 400 and "cannot fold in a new item" in refused.json["error"]
+
+
 def test_other_models_answer_what_they_can(runs):
     nodes, topics = client_of(runs / "deepwalk"), client_of(runs / "lda")
     walked = tux.load(runs / "deepwalk")
     assert nodes("/similar?id=3&n=2").json["ids"] == walked.similar([3], 2)["similar"].tolist()
     for path in ("/top?id=3", "/top?id=0"):
         assert nodes(path).status == 404 and "inner products" in nodes(path).json["error"]
-    assert nodes("/fold-in", {"pairs": [[3, 1]]}).status == 404
+    expected = walked.fold_in([(77, 3), (77, 5)])["u"][0]
+    found = nodes("/fold-in", {"pairs": [[3], [5], [99]]}).json
+    np.testing.assert_array_equal(np.float32(found["vector"]), expected)
+    assert found["unknown"] == 1
     found = topics("/fold-in", {"pairs": [["w1", 2], ["w4", 1]]}).json
     new = {"document": ["x", "x"], "word": ["w1", "w4"], "count": [2, 1]}
     np.testing.assert_allclose(found["vector"], tux.load(runs / "lda").predict(new)[0], rtol=1e-6)
@@ -181,6 +197,7 @@ BAD_BODIES = {
     "NaN": (b'{"pairs": [["film 1", NaN]]}', 400),
     "a number beyond all": (b'{"pairs": [["film 1", 1e999]]}', 400),
     "a long integer": (b'{"pairs": [["film 1", ' + b"9" * 400 + b"]]}", 400),
+    "a number that no rating can be": (b'{"pairs": [["film 1", 1e300]]}', 400),
     "text for a number": (b'{"pairs": [["film 1", "5"]]}', 400),
     "null": (b'{"pairs": null}', 400),
     "no pairs": (b'{"pairs": []}', 400),

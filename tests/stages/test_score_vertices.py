@@ -108,6 +108,22 @@ def mine(feature, edges):
     return total
 
 
+def rest(feature, edges, vertices):
+    total = 10.0 * len(vertices)
+    for vertex in vertices:
+        total += vertex.sample.y
+    for edge in edges:
+        total -= edge.w
+    return total
+
+
+@both
+def test_all_vertices_of_the_other_end_that_training_has_can_be_seen(jit):
+    worker = start(ScoredSamples(), TRAIN, HELD, jit=jit)
+    (step,) = run_steps(worker, Score(rest))  # three samples; those held out are not among them
+    np.testing.assert_allclose(step.scores, 36 - W.sum(axis=0))
+
+
 def test_udfs_are_plain_functions():
     edges = [Row(w=2.0, feature=Row(x=0.5)), Row(w=1.0, feature=Row(x=3.0))]
     assert product(Row(y=1.0), edges, Row(mean=2.0), Row(bias=0.25)) == 7.25
@@ -143,7 +159,10 @@ def of_edge(sample, feature):
         (Score(of_edge, over="sample"), "called per edge"),
         (Score(of_edge, width=3), "called per edge"),
         (Score(spread, width="bias"), r"(?s)a width of 'bias'.*parts"),
-        (Score(spread), r"(?s)UDF spread of Score\(spread\).*'out'.*sample, edges, tau, p"),
+        (
+            Score(spread),
+            r"(?s)UDF spread of Score\(spread\).*'out'.*sample, vertices, edges, tau, p",
+        ),
     ],
 )
 def test_errors(stage, what):

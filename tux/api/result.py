@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -157,9 +158,11 @@ class Run:
 
         `data` are in the forms that the program is trained on; `of` names the end, left out: the
         first, or that for which the program predicts. For ids that training has seen, vectors are
-        found by these data alone, or, with `keep_known`, kept. An id without an edge to a known
-        vertex gets zeros. `vertices` and `reading`: as in `predict`. A program that predicts for
-        rows gives its predictions. Raises DataError, and UsageError for a program that cannot.
+        found by these data alone, or, with `keep_known`, kept; in a graph of one type, such as that
+        of DeepWalk, they are not in the table. An id without an edge to a known vertex gets zeros.
+        `vertices` and `reading`: as in `predict`. A program that predicts for rows gives its
+        predictions. The first call copies the arrays of the model, and later ones do not see what
+        you change in them. Raises DataError, and UsageError for a program that cannot.
         """
         model = trained_model(self)
         return Table(predicting.fold_in(model, data, of, keep_known, vertices, reading))
@@ -367,6 +370,12 @@ def _list_numbers(values: Mapping[str, Any]) -> str:
     )
 
 
+_TRAINED: WeakKeyDictionary[Run, TrainedModel] = WeakKeyDictionary()
+"""The models of runs that have been used: each is laid out once to find new vertices."""
+
+
 def trained_model(run: Run) -> TrainedModel:
     """Return the model of a run in the form that `tux.predict.predict` takes."""
-    return memory_model(run._record, run.program, run._model())
+    if run not in _TRAINED:
+        _TRAINED[run] = memory_model(run._record, run.program, run._model())
+    return _TRAINED[run]

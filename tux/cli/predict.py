@@ -230,8 +230,8 @@ def _fold(flags: Flags) -> None:
     """Declare the flags of --fold-in."""
     flags.add(
         "--fold-in",
-        "find the vectors of new vertices, such as users, by the rows of DATA, or with --top their "
-        "best items; the model stays as it is",
+        "find the vectors of new vertices, such as users, by the edges of DATA, or with --top "
+        "their best items; the model stays as it is",
         INPUT,
         metavar="DATA",
     )

@@ -23,10 +23,12 @@ CONTEXT = np.zeros(1, np.int64)
 """The dense index of the context's only row."""
 
 
-def fill_rows(partition: Partition, start: StartModel = NOTHING) -> None:
+def fill_rows(
+    partition: Partition, start: StartModel = NOTHING, kept: Collection[str] = ()
+) -> None:
     """Give every field of every replica and master its initial value: that of the model `start` for
     the vertices that it has, and for the context if it has any. DataError where a data field is
-    missing, or the model has other fields.
+    missing, or the model has other fields. Tables that are `kept` have their values already.
 
     Lists are not taken from a model: a list has as many entries as the vertex has edges.
     """
@@ -39,6 +41,8 @@ def fill_rows(partition: Partition, start: StartModel = NOTHING) -> None:
     held["tau"] += [(table, CONTEXT) for table in (server.tau, server.special.table)]
     known = {**start.known, "tau": 1} if start.known else {}
     for name, tables in held.items():
+        if name in kept:
+            continue
         first = known.get(name, 0)
         stored = _copy_stored(partition, start.read, name, first, tables) if first else set[str]()
         for table, ids in tables:

@@ -73,6 +73,9 @@ class Partition:
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Scratch | None = None
         self.spool: Spool | None = None
+        # of a worker of which there are others alike: kernels by what they are compiled of, and the
+        # attributes that functions may ask for
+        self.kernels_kept: dict[Any, Any] | None = None
         self._start_counters()
         self.transport = transport
         self.inbox: deque[Message] = deque()
@@ -96,12 +99,7 @@ class Partition:
     def _allocate(self) -> None:
         """Allocate the tables of the worker, its mirrors, and its server's masters."""
         program, graph = self.program, self.graph
-        self.tables = {
-            name: self._table(
-                name, v.fields, len(graph.vertices[name]), partial(self._row_ids, name), graph
-            )
-            for name, v in program.vertices.items()
-        }
+        self.tables = {name: self.vertex_table(name) for name in program.vertices}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.topology = graph.topology.table if graph.topology else None
         mirrored = [name for name in self.cut_types() if not program.vertices[name].remote]
@@ -155,6 +153,11 @@ class Partition:
         part = self.graph.vertices[name].part
         assert part is not None
         return part
+
+    def vertex_table(self, name: str) -> RowTable:
+        """Allocate the rows of a vertex type."""
+        fields, rows = self.program.vertices[name].fields, len(self.graph.vertices[name])
+        return self._table(name, fields, rows, partial(self._row_ids, name), self.graph)
 
     def _table(
         self,

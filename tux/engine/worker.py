@@ -6,6 +6,7 @@ Its clocks are run by `tux.engine.clock_loop`. The worker knows stages only as s
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tux.engine.clock_loop import ClockLoop, EndedEpoch, PassEpochs
 from tux.engine.initial import check_data, fill_rows
 from tux.engine.partition import Partition
 from tux.engine.start_model import NOTHING, StartModel
+from tux.engine.threads import Threads
 from tux.engine.timeline import Timeline
 from tux.graph.local import LocalGraph
 from tux.messages.message import Kind, Message
@@ -53,6 +55,21 @@ class Worker(Partition):
     def cluster(self) -> Cluster:
         """Tell a program's methods of the run."""
         return Cluster(self.workers, self.slack, self.graph.has_test, self.from_model)
+
+    def asked_about(self, graph: LocalGraph, start: StartModel) -> Worker:
+        """Return a worker of a run without others whose held-out edges are those of `graph`. Rows
+        of types that lie there as here are shared, and so is the context: stages may not change
+        them. Rows of other types get their initial values, or those of the model `start`.
+        """
+        asked = copy.copy(self)
+        asked.graph = graph
+        kept = [name for name, each in graph.vertices.items() if each is self.graph.vertices[name]]
+        new = graph.vertices.keys() - kept
+        asked.tables = self.tables | {name: asked.vertex_table(name) for name in new}
+        if not self.threads.is_owner_thread():
+            asked.threads = Threads(self.threads.count)
+        fill_rows(asked, start, (*kept, "tau"))
+        return asked
 
     def prepare(self, stages: Sequence[Stage], method: str = "") -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need, those of the program's

@@ -83,9 +83,17 @@ class DeepWalkEmbedding(BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return `embedding_` of a graph, of which the vertices are in the order of
-        `node_ids_`. New vertices have no vectors, so there is no `transform`.
+        `node_ids_`. There is no `transform`: `fold_in` finds vectors of new vertices alone.
         """
         return np.asarray(self.fit(X).embedding_)
+
+    def fold_in(self, X: Any) -> Table:
+        """Find the vectors of new vertices by their edges to known ones, given as for `fit`: a
+        table of `node` and `u` (n, n_components). Nothing that is fitted changes. DataError if no
+        edge joins a new vertex with a known one.
+        """
+        check_is_fitted(self)
+        return self._run.fold_in(as_table(X))
 
     def vectors(self, nodes: Any) -> np.ndarray:
         """Return the vectors of some vertices by their ids, (n, n_components). DataError for one

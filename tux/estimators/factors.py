@@ -110,7 +110,8 @@ class PairModel(BaseEstimator):
 
     def recommend(self, users: Any, n: int = 10, *, exclude: Any = None, only: Any = None) -> Table:
         """Return the n items with the highest predicted numbers for each of some users, by their
-        ids, None for all users: a table of `user`, `rank` from 1, `item` and `score`.
+        ids, None for all users, or new users as `fold_in` finds them: a table of `user`, `rank`
+        from 1, `item` and `score`.
 
         `exclude`: pairs that are left out, such as those that training has seen, in any form that
         `fit` takes. `only`: ids of the items that may be recommended, None for all. DataError for a
@@ -118,6 +119,18 @@ class PairModel(BaseEstimator):
         """
         exclude = None if exclude is None else entries_of(as_table(exclude))
         return self._model()[0].recommend(users, n, exclude=exclude, only=only)
+
+    def fold_in(self, X: Any, y: Any = None, *, of: str = "user") -> Table:
+        """Find the vectors of new users by their pairs with known items, or of new items
+        (`of="item"`) by those with known users, given as for `fit`: a table of `user`, or `item`,
+        and `f` (n, n_components), with biases also `bias`. `recommend` takes that of users in the
+        place of users. Nothing that is fitted changes; users whom the model knows get vectors by
+        these pairs alone. DataError if no pair is with one that is known, UsageError for items if
+        the model finds no vectors of new ones.
+        """
+        fitted, model = self._model()
+        pairs = wrap_data(model.program, self._pairs(X, y))
+        return fitted.fold_in(load(model.program, pairs).train, of=of)
 
     def similar(self, items: Any, n: int = 10) -> Table:
         """Return the n other items whose vectors are the nearest to those of some items, by cosine:

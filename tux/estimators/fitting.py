@@ -21,10 +21,11 @@ from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
 from tux.estimators.conventions import check_random_state
 from tux.options.watcher import NullWatcher
-from tux.predict.predict import TrainedModel, memory_model, score_edges
+from tux.predict.predict import TrainedModel, memory_model
+from tux.predict.scorer import Scorer
 from tux.program import sources
 from tux.program.input import Bags, Points, Samples
-from tux.program.program import Program
+from tux.program.program import Program, score_of
 from tux.program.report import Model
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
@@ -151,9 +152,9 @@ def scores(
     index. `fields` are the model's; vertices of the other type have its indices.
     """
     known = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
-    return score_edges(
-        program, known, asked, partial(_read_fields, fields), threads=threads_of(n_jobs)
-    )
+    read = partial(_read_fields, fields)
+    scorer = Scorer(program, known, read, [score_of(program)], threads=threads_of(n_jobs))
+    return scorer.score(asked)
 
 
 def _read_fields(

@@ -29,7 +29,8 @@ class BayesianPersonalizedRanking(PairModel):
     the stored entries are the pairs. What else a table has is not read. `y` is not read.
 
     Fitted: `user_ids_`, `user_factors_` (users, n_components) in their order, `item_ids_`,
-    `item_factors_`, `item_biases_` (items,), `n_iter_`, `history_`.
+    `item_factors_`, `item_biases_` (items,), `item_counts_` (items,) of their pairs, `n_iter_`,
+    `history_`.
     """
 
     _guess = "the bias of the item"
@@ -75,11 +76,12 @@ class BayesianPersonalizedRanking(PairModel):
 
     def _keep(self, fitted: Run) -> None:
         super()._keep(fitted)
-        self.item_biases_ = fitted.vertices["item"]["b"]
+        items = fitted.vertices["item"]
+        self.item_biases_, self.item_counts_ = items["b"], items["n"]
 
     def _constant_of(self, user: np.ndarray, item: np.ndarray, known: np.ndarray) -> np.ndarray:
         there = is_position(item, self.item_ids_)
         return np.where(there, self.item_biases_[np.where(there, item, 0)], 0.0)
 
     def _columns(self) -> dict[str, dict[str, np.ndarray]]:
-        return {"item": {"b": self.item_biases_}}
+        return {"item": {"b": self.item_biases_, "n": self.item_counts_}}

@@ -267,15 +267,22 @@ class LocalGraph:
 
     @staticmethod
     def whole(
-        program: BaseProgram, train: EdgeData, test: EdgeData | None, seed: int
+        program: BaseProgram,
+        train: EdgeData,
+        test: EdgeData | None,
+        seed: int,
+        kept: Mapping[str, LocalVertices] | None = None,
     ) -> LocalGraph:
         """Make the graph in one part: every vertex has its one copy here. `test`'s ids extend those
         of `train`. The columns of `train` are given up one by one, if nobody else holds them.
+        `kept`: vertices of types that are laid out already, by name.
         """
         _check_ends(program, train)
         last = train.bare() if test is None else test
+        kept = kept or {}
         vertices = {
-            name: LocalVertices.in_seeded_order(
+            name: kept.get(name)
+            or LocalVertices.in_seeded_order(
                 name,
                 train.vertex_types.index(name),
                 last.ids[name],

@@ -121,9 +121,9 @@ def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) 
 
 def no_edges(edge: Edge, known: EdgeData) -> EdgeData:
     """Return the edges of an optional type of which no data are given, beside `known` edges."""
-    ids = [known.ids[end].values[:0] if end in known.ids else [] for end in edge.ends]
+    src, dst = (known.ids[end].values[:0] if end in known.ids else () for end in edge.ends)
     columns = {name: np.empty(0, dtype) for name, dtype in edge.columns.items()}
-    return EdgeData.of(edge.ends, *ids, columns, against=known.ids)
+    return EdgeData.of(edge.ends, src, dst, columns, against=known.ids)
 
 
 def held_out_data(program: BaseProgram, test: Data) -> Data:

@@ -45,7 +45,9 @@ from tux.program.program import Program
 
 
 class RowTypes(NamedTuple):
-    """The type of new vertices, and the `other` type, whose vertices the model knows."""
+    """The type of new vertices, and the `other` type, whose vertices the model knows. Where
+    edges join two vertices of the `other` type, `kind` is no end of them before they are read.
+    """
 
     kind: str
     other: str
@@ -248,6 +250,8 @@ def _keep_known(
     `numbered` ones by their numbers.
     """
     kind, other, known, _ = types
+    if kind not in table.ends:
+        return _keep_joining(table, program, types)
     ends = dict(zip(table.ends, (table.src, table.dst), strict=True))
     _, first = np.unique(ends[kind], return_index=True)
     keep = ends[other] < len(known)
@@ -263,6 +267,30 @@ def _keep_known(
     total, left = _entries(table, program), _entries(kept, program)
     order = np.arange(len(table.ids[kind])) if numbered else np.argsort(first, kind="stable")
     return _reorder(kept, kind, order), total - left, total
+
+
+def _keep_joining(table: EdgeData, program: Program, types: RowTypes) -> tuple[EdgeData, int, int]:
+    """Leave out a table's edges of one type that do not join a new vertex and a known one. Those
+    left lead from new ones, in the order in which these come first, to known ones.
+    """
+    kind, other, known, _ = types
+    ends = np.stack([table.src, table.dst], axis=1).astype(np.int64) - len(known)
+    keep = (ends >= 0).sum(axis=1) == 1
+    kept = replace(
+        table,
+        ends=(kind, other),
+        src=ends[keep].max(axis=1),
+        dst=ends[keep].min(axis=1) + len(known),
+        fields={name: column[keep] for name, column in table.fields.items()},
+        ids={kind: Ids(table.ids[other].values[len(known) :]), other: known},
+        id_types={each: table.id_types[other] for each in (kind, other) if other in table.id_types},
+        unseen={},
+        vertex_fields={},
+    )
+    places = np.full(len(kept.ids[kind]), ends.size)
+    np.minimum.at(places, ends[ends >= 0], np.flatnonzero(ends >= 0))
+    total, left = _entries(table, program), _entries(kept, program)
+    return _reorder(kept, kind, np.argsort(places, kind="stable")), total - left, total
 
 
 def _rows_of_edges(edges: EdgeData, program: Program, types: RowTypes) -> tuple[EdgeData, int, int]:

@@ -1,6 +1,7 @@
 """Uses of a trained model.
 
-    predict     scores of pairs; `rows` those of new rows, and vectors of new vertices
+    predict     scores of pairs; `rows` those of new rows, and vectors of new vertices; `scorer`
+                runs the stages behind both
     recommend   the best items for each user; `topk` finds them, on arrays
     neighbours  vertices like one
     factors     the arrays whose inner products are predictions; `ranking` judges them

@@ -24,6 +24,7 @@ from tux.predict.export import export
 from tux.predict.predict import TrainedModel, Warn, open_model
 from tux.predict.rows import given_rows, rows_of, warn_of_bad_rows
 from tux.predict.topics import TOPICS, by_words, check_topics, top_words
+from tux.program.new_vertices import new_vertices
 
 WORDS = 10
 """Words of a topic that are judged, by default."""
@@ -76,8 +77,10 @@ def _windows(
     if measure == "c_v" and not isinstance(data, EdgeData):
         read = read_word_order(data, model.program, model.run.options, reading, warn)
     if read is None:
-        rows, (kind, *_) = rows_of(model, model.role, data, reading, warn)
-        return document_windows(chosen, len(words), len(rows.ids[kind]), [(rows.src, rows.dst)])
+        new = new_vertices(model.program, model.role)
+        rows = rows_of(model, new, data, reading, warn)
+        ends = [(rows.src, rows.dst)]
+        return document_windows(chosen, len(words), len(rows.ids[new.kind]), ends)
     found, bad = read
     warn_of_bad_rows(data, bad.count, bad.first, warn)
     if words.dtype != STRING:

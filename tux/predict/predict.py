@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,13 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.given import ids_of, to_given_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import is_changed
-from tux.base.errors import DataError, UsageError
-from tux.base.parallel import cores
+from tux.base.errors import UsageError
 from tux.base.text import data_name, plural
-from tux.engine.start_model import StartModel, Stored, model_reader
-from tux.engine.worker import Worker
-from tux.graph.local import LocalGraph
+from tux.engine.start_model import Stored, model_reader
 from tux.inputs.pairs import read_pairs
 from tux.inputs.vertex_data import data_to_predict
+from tux.predict.scorer import Scorer
 from tux.program import sources
-from tux.program.base_program import other_types
 from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.program.report import Model
@@ -87,7 +84,8 @@ def predict(
         fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
     )
     data = data_to_predict(asked, ids, run, program, vertices, warn)
-    scores = score_with_model(model, ids, replace(asked, vertex_fields=data))
+    scorer = model.make_scorer(program, ids, [stage])
+    scores = scorer.score(replace(asked, vertex_fields=data))
     first, second = program.edge.roles
     ends = program.edge.ends
     return {
@@ -113,6 +111,7 @@ class TrainedModel:
     stored: Stored
     read_ids: Callable[[], Mapping[str, Ids]]
     name: str
+    scorers: dict[tuple[str, str], Scorer] = field(default_factory=dict, init=False)
 
     @cached_property
     def stage(self) -> Any:
@@ -130,6 +129,19 @@ class TrainedModel:
     def ids(self) -> Mapping[str, Ids]:
         """The ids of the model's vertices, by type."""
         return self.read_ids()
+
+    def make_scorer(
+        self, program: Program, ids: Mapping[str, Ids], stages: Sequence[Stage]
+    ) -> Scorer:
+        """Make a scorer that computes as the model's run does. `program`: as the stages see it;
+        `ids`: those of its types.
+        """
+        options = self.run.options
+        how = {
+            name: bool(options.get(name, default))
+            for name, default in (("jit", True), ("check", False))
+        }
+        return Scorer(program, ids, self.stored, stages, seed=self.run.seed, **how)
 
 
 def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> TrainedModel:
@@ -149,74 +161,12 @@ def memory_model(run: RunRecord, program: Program, model: Model, name: str = "RU
 
     def read_columns(kind: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         table = model.fields[kind]
-        if missing := [field for field in fields if field not in table]:
-            raise DataError(
-                f"the model's {kind} has no {missing[0]}",
-                do="use the program as it was when the model was trained",
-            )
-        return {field: table[field] for field in fields}, "the model"
+        return {each: table[each] for each in fields if each in table}, "the model"
 
     def read_known() -> dict[str, Ids]:
         return {kind: ids_of(ids) for kind, ids in model.ids.items()}
 
     return TrainedModel(run, program, read_columns, read_known, name)
-
-
-def score_with_model(
-    model: TrainedModel, ids: dict[str, Any], asked: EdgeData, stages: Sequence[Stage] = ()
-) -> np.ndarray:
-    """Return the scores of held-out edges `asked`, computed as in the model's run; `stages`: as in
-    `score_edges`.
-    """
-    options = model.run.options
-    how = {
-        name: bool(options.get(name, default))
-        for name, default in (("jit", True), ("check", False))
-    }
-    return score_edges(
-        model.program,
-        ids,
-        asked,
-        model.stored,
-        stages=stages,
-        seed=model.run.seed,
-        **how,
-    )
-
-
-def score_edges(
-    program: Program,
-    ids: dict[str, Any],
-    asked: EdgeData,
-    stored: Stored,
-    *,
-    stages: Sequence[Stage] = (),
-    seed: int = 0,
-    threads: int | None = None,
-    **how: bool,
-) -> np.ndarray:
-    """Return the scores of held-out edges `asked` by the last of `stages`, a `tux.stages.Score`,
-    after the others; left out: by that of the program's ``predict()``. The model has vertices
-    `ids`, which come first in those of `asked`, and columns `stored`; fields that it does not have
-    stay as they begin. `how`: the worker's `jit` and `check`.
-    """
-    none = np.empty(0, np.int32)
-    known = EdgeData(
-        asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
-    )
-    others = {
-        name: EdgeData(edge.ends, ids, none, none, {})
-        for name, edge in other_types(program).items()
-    }
-    known = known.join(others)
-    graph = LocalGraph.whole(program, known, asked, seed)
-    start = StartModel({name: len(each) for name, each in ids.items()}, stored)
-    worker = Worker(program, graph, seed=seed, threads=threads or cores(), start=start, **how)
-    *first, last = stages or [score_of(program)]
-    worker.run(worker.prepare(first))
-    step: Any = last.step(worker)
-    step.run()
-    return np.asarray(step.scores)
 
 
 def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -> Program:

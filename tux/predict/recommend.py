@@ -24,7 +24,7 @@ from tux.io.source.input_files import Source
 from tux.io.vertices.ids import read_ids as read_vertex_ids
 from tux.predict.factors import factors_of
 from tux.predict.predict import TrainedModel, reopen_program
-from tux.predict.rows import ColumnRows, columns_of_new, end_to_fold_in
+from tux.predict.rows import ColumnRows, columns_of_new, new_to_fold_in
 from tux.predict.topk import Excluded, group_by_query, keep_positions, select_queries
 from tux.program.product import Product, product_of
 from tux.program.program import Program, score_of
@@ -102,10 +102,10 @@ def top(
 
 def check_new_users(model: TrainedModel, of: str = "") -> None:
     """Raise UsageError, before vectors are found, unless the best items can be found for new
-    vertices of the end `of`, "" for the usual one (`tux.predict.rows.end_to_fold_in`).
+    vertices of the end `of`, "" for the usual one (`tux.predict.rows.new_to_fold_in`).
     """
     product_of(model.program)
-    role, first = end_to_fold_in(model, of), model.program.edge.roles[0]
+    role, first = new_to_fold_in(model, of).role, model.program.edge.roles[0]
     if role != first:
         raise UsageError(
             f"the best are found for each {first}, and not for each {role}",

@@ -8,6 +8,7 @@ their ids.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +28,9 @@ from tux.inputs.wrapping import wrap_data
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
-from tux.predict.predict import TrainedModel, Warn, decode_ids, open_model, score_with_model
+from tux.predict.predict import TrainedModel, Warn, decode_ids, open_model
 from tux.program.input import Points, Samples
+from tux.program.new_vertices import NewVertices, ends_of_new, new_vertices
 from tux.program.product import product_of
 from tux.program.program import Program, stages_to_fold_in
 from tux.program.stage import Stage
@@ -54,7 +56,8 @@ def predict_rows(
     (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
     how many. A row of which nothing is left is there all the same. Raises what reading raises,
     DataError if the model knows none of the columns and they are not hashed, ProgramError for a
-    program that predicts nothing, and UsageError for one that predicts for pairs.
+    program that predicts nothing, and UsageError for one that predicts for pairs, or for vertices
+    by others of their type.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
     program, role = model.program, model.role
@@ -63,7 +66,15 @@ def predict_rows(
             f"{type(program).__name__} predicts for pairs, not for rows",
             do=f"tux predict {model.name} --pairs FILE",
         )
-    return _score_rows(model, data, reading, role, [model.stage], warn)
+    if role not in ends_of_new(program):
+        kind = program.edge.ends[0]
+        raise UsageError(
+            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
+            "are too, of which there are no new ones"
+        )
+    new = new_vertices(program, role)
+    rows = _read_new(model, new, data, reading or Reading(), warn)
+    return _score_new(model, new, rows, [model.stage], "predict")
 
 
 def fold_in(
@@ -82,43 +93,58 @@ def fold_in(
     Returns columns in the file's order: the ids under the name of their end in UDFs, and the
     vectors, (n, width) float32, and perhaps biases (n,), under the names of the model's fields. A
     program whose predictions are for rows has these instead. Ids that training has seen get vectors
-    by the new edges alone, too, or, with `keep_known`, those of the model. An id of which no edge
-    is left gets zeros.
+    by the new edges alone, too, or, with `keep_known`, those of the model; where edges join one
+    type, they keep theirs and are left out, and the column of ids is called like the type. An id of
+    which no edge is left gets zeros.
     Raises as `predict_rows`, and UsageError for a program that has no stages for it.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
-    program, role = model.program, end_to_fold_in(model, of)
-    roles = program.edge.roles
-    stages = stages_to_fold_in(program, role)
-    if not stages:
+    program, new = model.program, new_to_fold_in(model, of)
+    end = new.called
+    if keep_known and new.from_one_type:
         raise UsageError(
-            f"{type(program).__name__} cannot fold in a new {role}",
-            do="train again on all data; in a program of your own, write fold_in(self, role)",
-        )
-    if keep_known and not program.fold_in(role):
-        raise UsageError(
-            f"{type(program).__name__} predicts for each new {role}: nothing of the model is kept",
+            f"{type(program).__name__} finds no vectors of {plural_noun(end)} that it knows",
             do="leave out that those of known ids are kept",
         )
-    found = _score_rows(model, data, reading, role, stages, warn)
-    vectors = next(column for name, column in found.items() if name != role)
+    if keep_known and not program.fold_in(new.role):
+        raise UsageError(
+            f"{type(program).__name__} predicts for each new {end}: nothing of the model is kept",
+            do="leave out that those of known ids are kept",
+        )
+    rows = _read_new(model, new, data, reading or Reading(), warn)
+    found = fold_in_rows(model, new, rows)
+    vectors = next(column for name, column in found.items() if name != end)
     if vectors.ndim == 2 and (nothing := int((~vectors.any(axis=1)).sum())):
-        kind = dict(zip(roles, program.edge.ends, strict=True))[role]
+        kind = end if new.from_one_type else new.kind
         warn(f"nothing is known of {plural(nothing, kind)}: vectors of zeros")
-    return _keep_known(model, found, role) if keep_known else found
+    return _keep_known(model, found, new) if keep_known else found
 
 
-def end_to_fold_in(model: TrainedModel, of: str = "") -> str:
-    """Return the end of which `fold_in` finds new vertices: `of`, or the one that it takes where
-    this is left out. UsageError if there is no such end.
+def fold_in_rows(model: TrainedModel, new: NewVertices, rows: EdgeData) -> Columns:
+    """Find the vectors of new vertices, as `fold_in` does, by their edges `rows` to known ones. The
+    vertices of the model are laid out once for all calls with this `model`.
     """
-    program, roles = model.program, model.program.edge.roles
-    if of and of not in roles:
+    return _score_new(model, new, rows, stages_to_fold_in(model.program, new.role), "fold_in")
+
+
+def new_to_fold_in(model: TrainedModel, of: str = "") -> NewVertices:
+    """Return the new vertices that `fold_in` finds: of the end `of`, or of the one that it takes
+    where this is left out. UsageError if there is no such end, or no stages for it.
+    """
+    program, ends = model.program, ends_of_new(model.program)
+    if of and of not in ends:
         raise UsageError(
             f"{type(program).__name__} has no end {of!r}",
-            do=f"{did_you_mean(of, roles)}its ends are {' and '.join(roles)}",
+            do=f"{did_you_mean(of, ends)}its ends are {' and '.join(ends)}",
         )
-    return of or (model.role if program.predict() is not None else "") or roles[0]
+    predicted = model.role if program.predict() is not None else ""
+    new = new_vertices(program, of or (predicted if predicted in ends else ends[0]))
+    if not stages_to_fold_in(program, new.role):
+        raise UsageError(
+            f"{type(program).__name__} cannot fold in a new {new.called}",
+            do="train again on all data; in a program of your own, write fold_in(self, role)",
+        )
+    return new
 
 
 def columns_of_new(folded: Columns, program: Program) -> Columns:
@@ -155,46 +181,61 @@ class ColumnRows:
         return {name: column[rows] for name, column in self._columns.items()}
 
 
-def _keep_known(model: TrainedModel, found: Columns, role: str) -> Columns:
+def _keep_known(model: TrainedModel, found: Columns, new: NewVertices) -> Columns:
     """Return vectors, and biases, with those of the model for the ids that it knows."""
-    program = model.program
-    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
-    name = next(name for name in found if name != role)
-    known = model.ids[kind].encode(ids_of(found[role]).values)
-    at = program.edge.roles.index(role)
+    program, kind = model.program, new.kind
+    name = next(name for name in found if name != new.called)
+    known = model.ids[kind].encode(ids_of(found[new.called]).values)
+    at = program.edge.roles.index(new.role)
     bias = getattr(None if program.predict() is None else model.stage, "biases", ("", ""))[at]
     none = {bias: np.zeros(len(known), np.float32)} if bias and bias not in found else {}
-    new = found | none
+    kept = found | none
     stored, _ = model.stored(kind, [name, bias] if bias else [name])
-    for field in stored.keys() & new.keys():
-        new[field] = new[field].copy()
-        new[field][known >= 0] = np.asarray(stored[field])[known[known >= 0]]
-    return new
+    for field in stored.keys() & kept.keys():
+        kept[field] = kept[field].copy()
+        kept[field][known >= 0] = np.asarray(stored[field])[known[known >= 0]]
+    return kept
 
 
-def _score_rows(
-    model: TrainedModel,
-    data: Any,
-    reading: Reading | None,
-    role: str,
-    stages: list[Stage],
-    warn: Warn,
+def _score_new(
+    model: TrainedModel, new: NewVertices, rows: EdgeData, stages: Sequence[Stage], method: str
 ) -> Columns:
-    """Return the ids of new vertices of an end, and their scores by the last of `stages`."""
-    program = model.program
-    reading = reading or Reading()
-    data = given_rows(program, data, reading)
-    if isinstance(program.input, Points):
-        kind = program.edge.ends[0]
-        rows = _read_new_points(model, data, reading, warn)
-        ids = {kind: Ids(rows.ids[kind].values[:0])}
-    else:
-        rows, ids = _read_new_edges(model, role, data, reading, warn)
-        kind = next(iter(ids))
-    scores = score_with_model(model, ids, rows, stages)
-    of_rows = decode_ids(rows, kind, np.arange(len(rows.ids[kind])))
+    """Return the ids of new vertices, and their scores by the last of `stages`, which the program's
+    `method` has returned.
+    """
+    ids = {**model.ids, new.kind: Ids(np.empty(0, np.int64))}
+    if (new.kind, method) not in model.scorers:
+        model.scorers[new.kind, method] = model.make_scorer(new.program, ids, stages)
+    scores = model.scorers[new.kind, method].score(replace(rows, ids=ids | dict(rows.ids)))
+    of_rows = decode_ids(rows, new.kind, np.arange(len(rows.ids[new.kind])))
     last: Any = stages[-1]
-    return {role: of_rows, **last.columns(scores)}
+    return {new.called: of_rows, **last.columns(scores)}
+
+
+def _read_new(
+    model: TrainedModel, new: NewVertices, data: Any, reading: Reading, warn: Warn
+) -> EdgeData:
+    """Read new vertices, and their edges to known ones, in the order of the data, with the data of
+    both.
+    """
+    data = given_rows(model.program, data, reading)
+    if isinstance(model.program.input, Points):
+        return _read_new_points(model, data, reading, warn)
+    return with_vertex_data(model, new, rows_of(model, new, data, reading, warn), reading, warn)
+
+
+def with_vertex_data(
+    model: TrainedModel, new: NewVertices, rows: EdgeData, reading: Reading, warn: Warn
+) -> EdgeData:
+    """Add the data of new vertices, and of known ones, to their edges, as `data_to_predict` reads
+    them.
+    """
+    known = {**model.ids, new.kind: Ids(rows.ids[new.kind].values[:0])}
+    known_data = data_to_predict(
+        rows, known, model.run, new.program, reading.vertices, warn, reading.on_bad_row
+    )
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    return replace(rows, vertex_fields=fields)
 
 
 def _read_new_points(model: TrainedModel, data: Any, reading: Reading, warn: Warn) -> EdgeData:
@@ -214,21 +255,6 @@ def _read_new_points(model: TrainedModel, data: Any, reading: Reading, warn: War
     return points
 
 
-def _read_new_edges(
-    model: TrainedModel, role: str, data: Any, reading: Reading, warn: Warn
-) -> tuple[EdgeData, dict[str, Ids]]:
-    """Read the edges between new vertices of an end, in the order of the data, and known ones, with
-    the data of both. Return also the ids of the model by type, first those of that end: none.
-    """
-    rows, (kind, other, known, _) = rows_of(model, role, data, reading, warn)
-    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
-    known_data = data_to_predict(
-        rows, ids, model.run, model.program, reading.vertices, warn, reading.on_bad_row
-    )
-    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
-    return replace(rows, vertex_fields=fields), ids
-
-
 def given_rows(program: Program, data: Any, reading: Reading) -> Any:
     """Wrap new rows as `tux.inputs.wrapping.wrap_data` does. UsageError for an option of reading
     that is of training.
@@ -243,24 +269,19 @@ def given_rows(program: Program, data: Any, reading: Reading) -> Any:
 
 
 def rows_of(
-    model: TrainedModel, role: str, data: Any, reading: Reading, warn: Warn
-) -> tuple[EdgeData, RowTypes]:
-    """Read new rows, vertices of the end `role`, as edges to vertices that the model knows. Returns
-    also the types of both; `warn` tells what is odd.
+    model: TrainedModel, new: NewVertices, data: Any, reading: Reading, warn: Warn
+) -> EdgeData:
+    """Read new vertices as edges to vertices that the model knows, which stay in their order;
+    `warn` tells what is odd.
     """
-    program = model.program
-    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
-    if len(set(program.edge.ends)) < 2:
-        raise UsageError(
-            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
-            "are too, of which "
-            "there are no new ones"
-        )
-    other = program.edge.ends[program.edge.ends[0] == kind]
-    types = RowTypes(kind, other, model.ids[other], model.run.data.numbered)
-    rows, left_out, total = read_rows(data, program, types, model.run.options, reading)
-    _warn_of_rows(model, data, rows, other, left_out, total, warn)
-    return rows, types
+    types = RowTypes(new.kind, new.other, model.ids[new.other], model.run.data.numbered)
+    rows, left_out, total = read_rows(data, model.program, types, model.run.options, reading)
+    for note in rows.notes:
+        warn(f"{data_name(data)}: {note}")
+    warn_of_bad_rows(data, rows.skipped, rows.first_skipped, warn)
+    tell = _warn_of_edges if new.from_one_type else _warn_of_entries
+    tell(model, data, new.other, left_out, total, warn)
+    return rows
 
 
 def warn_of_bad_rows(data: Any, skipped: int, first: str, warn: Warn) -> None:
@@ -269,17 +290,29 @@ def warn_of_bad_rows(data: Any, skipped: int, first: str, warn: Warn) -> None:
         warn(f"{plural(skipped, 'bad row')} of {data_name(data)} skipped; the first is {first}")
 
 
-def _warn_of_rows(
-    model: TrainedModel,
-    data: Any,
-    rows: EdgeData,
-    other: str,
-    left_out: int,
-    total: int,
-    warn: Warn,
+def _warn_of_edges(
+    model: TrainedModel, data: Any, kind: str, left_out: int, total: int, warn: Warn
 ) -> None:
-    """Warn of odd rows of the data, of whose entries so many are left out. DataError if these are
-    all, unless they are hashed: a hash of an unknown name is no error.
+    """Warn of edges of one type of which so many are left out. DataError if these are all."""
+    joins = f"a new {kind} with one that the model knows"
+    edges = plural(total, model.program.edge_name)
+    if total and left_out == total:
+        raise DataError(
+            f"no {model.program.edge_name} of {total:,} joins {joins}",
+            where=data if isinstance(data, str) else data_name(data),
+            do=f"the first {kind} of the model is {model.ids[kind].values[0]}; call "
+            f"{plural_noun(kind)} as in training",
+        )
+    if left_out:
+        join = "does" if left_out == 1 else "do"
+        warn(f"{left_out:,} of {edges} of {data_name(data)} {join} not join {joins}: left out")
+
+
+def _warn_of_entries(
+    model: TrainedModel, data: Any, other: str, left_out: int, total: int, warn: Warn
+) -> None:
+    """Warn of entries of rows of which so many are left out. DataError if these are all, unless
+    they are hashed: a hash of an unknown name is no error.
     """
     if total and left_out == total and not hash_bits(model.program):
         raise DataError(
@@ -289,9 +322,6 @@ def _warn_of_rows(
             "as in "
             "training",
         )
-    for note in rows.notes:
-        warn(f"{data_name(data)}: {note}")
-    warn_of_bad_rows(data, rows.skipped, rows.first_skipped, warn)
     if left_out:
         are = "is" if left_out == 1 else "are"
         if model.program.edge.repeats:

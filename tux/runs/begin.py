@@ -15,6 +15,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
+from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -39,6 +40,7 @@ from tux.program.base_program import first_edge
 from tux.program.params import INLINE
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
+from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
 from tux.runs.start import NO_START, StartOfRun

@@ -10,20 +10,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
 from tux.base.errors import TuxError, UsageError
 from tux.base.text import plural, plural_noun
+from tux.inputs.edge_files import counts_pairs
 from tux.io.source.input_files import Source
+from tux.options.options import Reading
 from tux.predict.coded import NONE, CodedItems, refuse_infinite
 from tux.predict.export import read_model
 from tux.predict.factors import Factors, factors_of
 from tux.predict.neighbours import choose_vectors
 from tux.predict.predict import TrainedModel, Warn, memory_model, reopen_program
 from tux.predict.recommend import read_excluded
-from tux.predict.rows import columns_of_new, end_to_fold_in, fold_in
+from tux.predict.rows import columns_of_new, fold_in_rows, new_to_fold_in, with_vertex_data
 from tux.predict.topk import Excluded, unit_scales
 from tux.program.input import Points, Samples
+from tux.program.new_vertices import NewVertices
 from tux.program.product import has_product, product_of
-from tux.program.program import Program, stages_to_fold_in
+from tux.program.program import Program
 from tux.program.report import Model
 from tux.run_folder.folder import read_run
 from tux.serve.known_ids import KnownIds
@@ -104,10 +109,13 @@ class AnsweringModel:
     def _can_fold(self) -> bool:
         """Return whether new vertices can be folded in by pairs."""
         program = self.program
-        if isinstance(program.input, Samples | Points) or len(set(program.edge.ends)) < 2:
+        if isinstance(program.input, Samples | Points):
             return False
-        role = end_to_fold_in(self._trained)
-        return len(program.edge.columns) < 2 and bool(stages_to_fold_in(program, role))
+        try:
+            new_to_fold_in(self._trained)
+        except UsageError:
+            return False
+        return len(program.edge.columns) < 2
 
     def top(self, asked: TopQuestion) -> Answer:
         """Find the best items for a user. Raises RefusedRequest."""
@@ -145,9 +153,9 @@ class AnsweringModel:
             raise RefusedRequest(404, f"{name} has no new vertices that pairs could tell")
         ids, numbers = edges_of(asked.pairs)
         try:
-            role = end_to_fold_in(self._trained, asked.of)
+            new = new_to_fold_in(self._trained, asked.of)
             with _FOLDING:
-                return self._fold(asked, role, ids, numbers)
+                return self._fold(asked, new, ids, numbers)
         except TuxError as error:
             raise RefusedRequest(400, f"{error.what}; {error.do}") from None
 
@@ -166,39 +174,53 @@ class AnsweringModel:
         return {"scores": scores.astype(np.float32).tolist()}
 
     def _fold(
-        self, asked: FoldInQuestion, role: str, ids: list[int | str], numbers: list[float] | None
+        self,
+        asked: FoldInQuestion,
+        new: NewVertices,
+        ids: list[int | str],
+        numbers: list[float] | None,
     ) -> Answer:
-        """Answer about a new vertex of the end `role`, by the ids and the numbers of its edges."""
-        program = self.program
-        kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
-        other = program.edge.ends[program.edge.ends[0] == kind]
-        rows = self.known[other].rows_of(ids)
+        """Answer about a new vertex, by the ids and the numbers of its edges."""
+        rows = self.known[new.other].rows_of(ids)
         there = rows >= 0
         if not there.any():
-            raise RefusedRequest(404, f"the model knows none of these {plural_noun(other)}")
-        columns: dict[str, np.ndarray] = {kind: np.zeros(int(there.sum()), np.int64)}
-        columns[other] = np.asarray(self._trained.ids[other].values)[rows[there]]
-        if numbers is not None:
-            columns |= {name: np.array(numbers)[there] for name in program.edge.columns}
-        found = fold_in(self._trained, columns, of=role)
-        best = self._factors is not None and role == program.edge.roles[0]
+            raise RefusedRequest(404, f"the model knows none of these {plural_noun(new.other)}")
+        found = fold_in_rows(self._trained, new, self._edges_of(new, rows, numbers))
+        best = self._factors is not None and new.role == self.program.edge.roles[0]
         answer: Answer = {"unknown": int((~there).sum())}
         if best:
             answer |= self._best_of_new(found, asked.n, [] if asked.known else [rows[there]])
         if asked.vector or not best:
-            answer |= self._vector_of_new(found, role)
+            answer |= self._vector_of_new(found, new)
         return answer
 
-    def _vector_of_new(self, found: dict[str, np.ndarray], role: str) -> Answer:
+    def _vector_of_new(self, found: dict[str, np.ndarray], new: NewVertices) -> Answer:
         """Return the vector of the first of the vertices that `fold_in` has found, and its bias, if
         there are biases.
         """
-        vector = next(column for name, column in found.items() if name != role)[0]
+        vector = next(column for name, column in found.items() if name != new.called)[0]
         answer: Answer = {"vector": vector.tolist()}
         if self._factors is not None:
-            bias = product_of(self.program).biases[self.program.edge.roles.index(role)]
+            bias = product_of(self.program).biases[self.program.edge.roles.index(new.role)]
             answer |= {"bias": float(found[bias][0])} if bias in found else {}
         return answer
+
+    def _edges_of(
+        self, new: NewVertices, rows: np.ndarray, numbers: list[float] | None
+    ) -> EdgeData:
+        """Return the edges of one new vertex to vertices of the model by their rows, of which
+        those that are -1 are left out, with the `numbers` of the edges.
+        """
+        program, there = self.program, rows >= 0
+        if numbers is None and counts_pairs(program):
+            numbers = [1.0] * len(rows)
+        columns = {} if numbers is None else program.edge.columns
+        fields = {name: _column(name, numbers, dtype)[there] for name, dtype in columns.items()}
+        at = {new.kind: np.zeros(there.sum(), np.int32), new.other: rows[there].astype(np.int32)}
+        ids = {new.kind: Ids(np.zeros(1, np.int64)), new.other: self._trained.ids[new.other]}
+        ends = new.program.edge.ends
+        edges = EdgeData(ends, ids, at[ends[0]], at[ends[1]], fields)
+        return with_vertex_data(self._trained, new, edges, Reading(), lambda text: None)
 
     def _best_of_new(
         self, found: dict[str, np.ndarray], n: int, banned: list[np.ndarray]
@@ -261,7 +283,7 @@ class AnsweringModel:
         """Ask each question once, so that what they need is compiled and in memory. UsageError if
         none can be asked.
         """
-        user, other = self.program.edge.ends
+        user = self.program.edge.ends[0]
         answered = self._factors is not None
         if self._factors is not None and self.sizes[user]:
             self.top(TopQuestion(self.known[user].at(np.array([0]))[0]))
@@ -274,8 +296,7 @@ class AnsweringModel:
             pass  # there are no vectors
         if self.folds:
             answered = True
-            role = end_to_fold_in(self._trained)
-            kind = dict(zip(self.program.edge.roles, (other, user), strict=True))[role]
+            kind = new_to_fold_in(self._trained).other
             if self.sizes[kind]:
                 self._try_fold(kind, warn)
         if not answered:
@@ -305,6 +326,16 @@ class AnsweringModel:
     def app(self) -> str:
         """The name of the program."""
         return self._trained.run.app.name
+
+
+def _column(name: str, numbers: Any, dtype: np.dtype) -> np.ndarray:
+    """Return numbers of edges as a column of a type. RefusedRequest for one that it cannot hold."""
+    given = np.array(numbers, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        column = given.astype(dtype)
+    if not np.isfinite(column).all() or dtype.kind in "iu" and (column != given).any():
+        raise RefusedRequest(400, f"a number of the pairs cannot be a {name}")
+    return column
 
 
 def load_model(

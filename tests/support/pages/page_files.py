@@ -145,7 +145,9 @@ def samples(folder: Path) -> None:
 
 
 def graphs(folder: Path) -> None:
-    """Write a graph of 60 vertices in two groups, and labels of its vertices: plain and packed."""
+    """Write a graph of 60 vertices in two groups, and labels of its vertices, plain and packed; and
+    edges of vertices that came later.
+    """
     rng = np.random.default_rng(0)
     sides = rng.integers(0, 2, 400) * 30
     links = np.sort(rng.integers(0, 30, (400, 2)) + sides[:, None], axis=1)
@@ -155,6 +157,7 @@ def graphs(folder: Path) -> None:
     for names, content in (
         (("links.txt", "graph.txt"), text),
         (("labels.txt",), labels),
+        (("new-links.txt",), "60 3\n5 60\n61 40\n"),
     ):
         for name in names:
             (folder / name).write_text(content, encoding="utf-8")
