@@ -38,7 +38,7 @@ from tux.inputs.load import load
 GROUPS, TOP, RATE, DRAWS, REG = 18, 10, 0.05, 10, 0.01
 
 
-class Films(NamedTuple):
+class FilmPairs(NamedTuple):
     """Pairs (n, 2) of positions: to train on, held out of warm items, and of cold ones; the groups
     of items, (items, GROUPS) of 0 and 1; and which items are cold.
     """
@@ -51,7 +51,7 @@ class Films(NamedTuple):
     is_cold: np.ndarray
 
 
-def read_films(folder: Path, seed: int) -> Films:
+def read_films(folder: Path, seed: int) -> FilmPairs:
     """Read the ratings, and divide them."""
     train = load(tux.MF(), str(folder / TRAIN)).train
     test = load(tux.MF(), str(folder / TEST)).train
@@ -71,7 +71,7 @@ def read_films(folder: Path, seed: int) -> Films:
     is_cold = rng.random(len(ids)) < 0.1
     cold = np.concatenate([mine[is_cold[mine[:, 1]]], theirs[is_cold[theirs[:, 1]]]])
     mine, theirs = mine[~is_cold[mine[:, 1]]], theirs[~is_cold[theirs[:, 1]]]
-    return Films(len(names), mine, theirs, cold, groups, is_cold)
+    return FilmPairs(len(names), mine, theirs, cold, groups, is_cold)
 
 
 def groups_of(pairs: np.ndarray, items: int) -> np.ndarray:
@@ -87,7 +87,7 @@ def groups_of(pairs: np.ndarray, items: int) -> np.ndarray:
     return (near <= 1.1 * order[:, :1]) & (near <= order[:, 2:3])
 
 
-def by_tux(films: Films, given: argparse.Namespace, seed: int) -> tuple[float, np.ndarray]:
+def by_tux(films: FilmPairs, given: argparse.Namespace, seed: int) -> tuple[float, np.ndarray]:
     """Train by tux; return seconds of an epoch, and the scores (users, items)."""
     program = tux.FeatureBPR(
         loss="warp", rank=given.rank, learning_rate=RATE, reg=REG, max_sampled=DRAWS
@@ -112,7 +112,7 @@ def by_tux(films: Films, given: argparse.Namespace, seed: int) -> tuple[float, n
     return (took[-1] - took[0]) / (given.epochs - 1), f["user"] @ f["item"].T + b["item"]
 
 
-def by_lightfm(films: Films, given: argparse.Namespace, seed: int) -> tuple[float, np.ndarray]:
+def by_lightfm(films: FilmPairs, given: argparse.Namespace, seed: int) -> tuple[float, np.ndarray]:
     """Train by LightFM; return as `by_tux`."""
     import scipy.sparse
     from lightfm import LightFM
@@ -135,7 +135,7 @@ def by_lightfm(films: Films, given: argparse.Namespace, seed: int) -> tuple[floa
     return took[1] / (given.epochs - 1), model.user_embeddings @ f.T + biases
 
 
-def by_popularity(films: Films) -> np.ndarray:
+def by_popularity(films: FilmPairs) -> np.ndarray:
     """Return scores of cold items by the popularity of the other items of their groups."""
     counts = np.bincount(films.train[:, 1], minlength=len(films.groups)).astype(float)
     warm = films.groups[~films.is_cold]
@@ -156,7 +156,7 @@ def precision(scores: np.ndarray, among: np.ndarray, held: np.ndarray) -> float:
     return float(np.take_along_axis(has, best, axis=1)[asked].mean())
 
 
-def judge(films: Films, scores: np.ndarray) -> tuple[float, float]:
+def judge(films: FilmPairs, scores: np.ndarray) -> tuple[float, float]:
     """Return the precision of other items, and of cold items alone."""
     new = np.broadcast_to(~films.is_cold, scores.shape).copy()
     new[films.train[:, 0], films.train[:, 1]] = False

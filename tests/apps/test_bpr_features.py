@@ -55,7 +55,12 @@ def triple(seed=0):
     rng = np.random.default_rng(seed)
     user, item, other = (
         SimpleNamespace(
-            f=rng.normal(size=4), b=rng.normal(), G=np.ones(5), prior=rng.normal(size=5), id=number
+            f=rng.normal(size=4),
+            b=rng.normal(),
+            G=np.ones(5),
+            prior=rng.normal(size=5),
+            share=1.0,
+            id=number,
         )
         for number in range(3)
     )
@@ -132,8 +137,12 @@ def ranked_right(scores, pairs):
 
 
 def scores_of(run):
+    """Return the scores (USERS, ITEMS), 0 of users and items that the run does not know."""
+    users, items = (np.asarray(run.vertices[kind].ids) for kind in ("user", "item"))
     f = {kind: np.array(run.vertices[kind]["f"]) for kind in ("user", "item")}
-    return f["user"] @ f["item"].T + np.array(run.vertices["item"]["b"])
+    out = np.zeros(PAIRS.shape)
+    out[np.ix_(users, items)] = f["user"] @ f["item"].T + np.array(run.vertices["item"]["b"])
+    return out
 
 
 @pytest.mark.slow
