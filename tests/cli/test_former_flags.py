@@ -47,7 +47,8 @@ def parse_flags(app, words):
 
 def test_each_app_whose_names_have_changed_declares_it():
     assert {app for app, _, _ in FORMER} == {
-        *("blockpg", "deepwalk", "gbdt", "kmeans", "kmeans_points", "linear", "mf", "walks")
+        *("blockpg", "deepwalk", "gbdt", "kmeans", "kmeans_points", "linear", "mf", "mf_features"),
+        "walks",
     }
 
 

@@ -54,6 +54,5 @@ def test_files_beside_a_program_that_it_imports_directly_or_not(folder):
 
 def test_a_built_in_program_has_the_files_of_its_folder():
     origin = importlib.util.find_spec("tux.apps.als.als").origin
-    names = {"conjugate", "counts", "edges", "feedback", "normal", "prior", "quality", "steps"}
-    names |= {"unknowns"}
+    names = "conjugate counts edges feedback normal prior quality steps unknowns".split()
     assert with_imports(Path(origin)).keys() == {"", *(f"{name}.py" for name in names)}

@@ -21,7 +21,7 @@ from tux.program.sources import find
 from tux.run_folder.folder import read_run
 from tux.runs import session
 from tux.runs.session import run
-from tux.runs.tuning import Trial, choose_settings, settle, trial_of, trial_options
+from tux.runs.tuning import EPOCHS, Trial, choose_settings, settle, trial_of, trial_options
 
 
 def table_of_trials(seconds, metric=None):
@@ -82,14 +82,14 @@ def test_a_trial_is_judged_where_the_run_is_and_patience_does_not_end_it():
     """As clocks of two epochs are not under way where one is judged."""
     options = RunOptions(epochs=9, eval_every=3, patience=1, slack="auto")
     tried = trial_options(options, find("mf").program())
-    assert (tried.eval_every, tried.patience) == (3, 4)
+    assert (tried.eval_every, tried.patience) == (3, EPOCHS)
 
 
 def test_a_trial_keeps_nothing():
     program = find("mf").program()
     options = RunOptions(epochs=9, out="run", checkpoint_every="2", slack="auto")
     tried = trial_options(options, program)
-    assert (tried.epochs, tried.patience, tried.out) == (4, 0, None)
+    assert (tried.epochs, tried.patience, tried.out) == (EPOCHS, 0, None)
     assert trial_options(RunOptions(epochs=2), program).epochs == 2
 
 
