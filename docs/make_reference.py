@@ -25,7 +25,8 @@ SECTIONS = {
         "Verified",
     ),
     "Programs that come with tux": (
-        *("MF", "ALS", "BPR", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
+        *("MF", "ALS", "BPR", "FeatureMF", "FeatureALS", "FeatureBPR", "LDA", "WarpLDA"),
+        *("BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),
         *("SparseKMeans", "PointKMeans"),
     ),
