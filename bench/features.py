@@ -76,7 +76,7 @@ def read_films(folder: Path, seed: int) -> FilmPairs:
 
 def groups_of(pairs: np.ndarray, items: int) -> np.ndarray:
     """Return the groups of items, found by the pairs of some users."""
-    counts = np.column_stack([pairs, np.ones(len(pairs))])
+    counts = *pairs.T, np.ones(len(pairs))
     run = tux.run(tux.ALS(rank=16, implicit=True), counts, seed=0, progress=False)
     f = np.zeros((items, 16))
     f[np.asarray(run.vertices["item"].ids)] = run.vertices["item"]["f"]
