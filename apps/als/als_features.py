@@ -10,7 +10,7 @@ from tux.apps.als.quality import quality_stages
 from tux.apps.features.ends import counting_stages, regression_stages
 from tux.apps.features.regression import end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
-from tux.apps.mf.described import gather_item, gather_user, settle
+from tux.apps.mf.described import gather_item, gather_user, settle_factors
 from tux.program.fields import data
 from tux.program.params import param
 from tux.program.program import Program
@@ -42,7 +42,7 @@ class FeatureALS(ALS):
         return [*super().setup(), *counting_stages()]
 
     def stages(self, cluster):
-        regression = regression_stages((gather_user, gather_item), (settle, settle))
+        regression = regression_stages((gather_user, gather_item), (settle_factors, settle_factors))
         return [*super().stages(cluster), *regression]
 
     def evaluate(self, cluster):

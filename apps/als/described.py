@@ -53,7 +53,7 @@ def step_item(item, edges, tau, p):
 def set_direction(item, tau, p):
     """Set the first direction, of an item that is on several workers."""
     item.square = 0
-    if not item.here:
+    if not item.here or item.n <= item.old:
         return
     side = side_of(item, p)
     for k in range(len(item.r)):
@@ -99,11 +99,18 @@ BY_STEPS = PriorSolver(step_user, step_item, cut_items_by_steps)
 EXACT = PriorSolver(solve_user, solve_item, cut_items)
 
 
+def is_known(v):
+    """Return whether ratings or features say something of a vertex: features that no rated vertex
+    has do not, and leave all factors 0.
+    """
+    return v.n > 0 or dot(v.f, v.f) > 0
+
+
 def rate(user, item, tau, p):
     """Return the predicted rating, or preference; as `tux.apps.als.quality.rate`, but that features
     say something of an end without ratings.
     """
-    known = user.n + user.features > 0 and item.n + item.features > 0
+    known = is_known(user) and is_known(item)
     rest = dot(user.f, item.f) + tau.offset if known else tau.mean
     return np.float64(rest) + p.biases.of(user) + p.biases.of(item)
 

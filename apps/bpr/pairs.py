@@ -14,6 +14,7 @@ def set_share(v):
 def remember(user, edges):
     """Keep the numbers of a user's items, ascending, and count them."""
     user.n += len(edges)
+    user.items[:] = -1  # with features, the list has room for them too
     for e in range(len(edges)):
         user.items[e] = edges[e].item.id
     user.items.sort()

@@ -17,10 +17,10 @@ class BoostedSamples(Samples):
         return not LOSSES[program.loss].of_classes
 
     def specialise(self, program, facts):
-        """Return the program with room for the trees of the model with which the run begins, if
-        there is one. UsageError if they have another depth.
+        """Return the program with the names of the classes, and room for the trees of the model
+        with which the run begins, if there is one. UsageError if they have another depth.
         """
-        before = 0
+        program, before = super().specialise(program, facts), 0
         if facts.context:
             before, depth = int(facts.context["tree"][0]), facts.context["depth"]
             if depth is None or depth[0] != program.max_depth:

@@ -1,14 +1,11 @@
-"""Users and items with features (`tux.apps.features`) in matrix factorization by SGD.
-
-The steps of an epoch pull a vector f to 0: of n ratings with the step size s, by (1 - s reg)^n,
-about e^(-n s reg). After the epoch, 1 - e^(-n s reg) times the prior is added. So f rests where it
-would if each step pulled it to the prior.
+"""Users and items with features (`tux.apps.features`) in matrix factorization by SGD: each step
+pulls both ends to their priors instead of 0.
 """
 
 import numpy as np
 
 from tux.apps.features.regression import add_rest, keep_prior
-from tux.apps.mf.sgd import renorm
+from tux.apps.mf.sgd import renorm, sgd
 
 
 def number_of(v, k, p):
@@ -26,7 +23,7 @@ def gather_item(item, item_feature, p):
     add_rest(item, item_feature, number_of, p)
 
 
-def settle(v, p):
+def settle_factors(v, p):
     """Set the prior of a vertex, which is the vector and the bias of one without ratings."""
     keep_prior(v)
     if v.pairs == 0:
@@ -36,21 +33,29 @@ def settle(v, p):
             p.biases.put(v, v.prior[p.rank])
 
 
-def share_of_pull(v, group, step, p):
-    """Return the share by which the steps of an epoch have pulled numbers of a group to 0."""
-    return 1 - np.exp(-v.pairs * p.reg * step / np.sqrt(v.G[group]))
+def settle(v, p):
+    """Set the prior of a vertex, and the norms of one without ratings."""
+    settle_factors(v, p)
+    renorm(v, p)
 
 
-def follow_prior(v, tau, p):
-    """Pull a vertex with ratings to its prior, and compute its norms anew."""
+def sgd_to_prior(user, item, rating, tau, p):
+    """Make one step on both ends of a rating, with the penalty on what differs from priors."""
+    sgd(user, item, rating, tau, p)
+    pull_to_prior(user, tau, p)
+    pull_to_prior(item, tau, p)
+
+
+def pull_to_prior(v, tau, p):
+    """Make the part of a step that has the prior: reg times the step size times it."""
     first = min(p.rank, p.warm)
     active = first if tau.epoch == 0 else p.rank
-    warm = share_of_pull(v, 0, tau.step * np.sqrt(first), p)
-    rest = share_of_pull(v, 1, tau.step * np.sqrt(active - first), p)
-    if v.pairs > 0:
-        for k in range(active):
-            v.f[k] += (warm if k < first else rest) * v.prior[k]
-        if p.biases.width:
-            share = share_of_pull(v, 2, tau.step * tau.root, p)
-            p.biases.put(v, p.biases.of(v) + share * v.prior[p.rank])
-    renorm(v, p)
+    warm = p.reg * tau.step * np.sqrt(first) / np.sqrt(v.G[0])
+    rest = p.reg * tau.step * np.sqrt(active - first) / np.sqrt(v.G[1])
+    for k in range(active):
+        x, move = v.f[k], (warm if k < first else rest) * v.prior[k]
+        v.f[k] = x + move
+        v.norm[0 if k < first else 1] += (x + x + move) * move
+    if p.biases.width:
+        share = p.reg * tau.step * tau.root / np.sqrt(v.G[2])
+        p.biases.put(v, p.biases.of(v) + share * v.prior[p.rank])

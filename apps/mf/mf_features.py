@@ -6,14 +6,14 @@ from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, data, par
 from tux.apps.features.ends import counting_stages, regression_stages
 from tux.apps.features.regression import end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
-from tux.apps.mf.described import follow_prior, gather_item, gather_user, settle
+from tux.apps.mf.described import gather_item, gather_user, settle, sgd_to_prior
 from tux.apps.mf.mf import MF, count_epoch
-from tux.apps.mf.sgd import renorm, sgd
+from tux.apps.mf.sgd import renorm
 
 
 class FeatureMF(MF):
     """Matrix factorization by SGD, as `mf`, whose penalty is on the difference between a vector and
-    the mean vector of its features.
+    the mean vector of its features. `objective` has the penalty of `mf`.
     """
 
     feature_reg: float = param(
@@ -32,12 +32,11 @@ class FeatureMF(MF):
 
     def stages(self):
         batch = MiniBatch(
-            Exchange(sgd, over="item"),
+            Exchange(sgd_to_prior, over="item"),
             Apply("item", renorm),
             Apply("user", renorm),
             edges=self.batch_size,
             order="rotated",
         )
         regression = regression_stages((gather_user, gather_item), (settle, settle))
-        pulls = Apply("user", follow_prior), Apply("item", follow_prior)
-        return [batch, *regression, *pulls, GlobalSync(count_epoch)]
+        return [batch, *regression, GlobalSync(count_epoch)]

@@ -2,14 +2,17 @@
 what it says of items without pairs.
 """
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.programs.programs import both_later, column, complete
 
 import tux
 from tux.apps.bpr import FeatureBPR, losses
+from tux.apps.bpr.pairs import has_item
 from tux.apps.features.ends import SWEEPS
 from tux.arrays.edges import EdgeData
 from tux.inputs.load import load
@@ -169,6 +172,50 @@ def test_without_features_it_is_bpr():
     )
 
 
+def test_features_of_a_user_are_none_of_its_items():
+    """The list of its items has room for them."""
+    pairs = (np.array([3, 3, 4, 5]), np.array([0, 2, 1, 0]))
+    data = {"pair": pairs, "user_features": (np.repeat([3, 4, 5], 3), np.tile([7, 8, 9], 3))}
+    program = FeatureBPR(rank=2)
+    worker = complete(program, edges_of(program, data), 0, jit=False)
+    table, rows = worker.tables["user"], worker.graph.vertices["user"].row_of
+    lists = [
+        np.asarray(table.arrays["items"][table.bounds[row] : table.bounds[row + 1]]) for row in rows
+    ]
+    has = [[pairs_of_user.tolist().count(item) for item in range(3)] for pairs_of_user in lists]
+    assert has == [[1, 0, 1], [0, 1, 0], [1, 0, 0]]
+    users = [SimpleNamespace(items=each) for each in lists]
+    told = [[has_item(user, SimpleNamespace(id=item)) for item in range(3)] for user in users]
+    assert told == [[True, False, True], [False, True, False], [True, False, False]]
+
+
+@pytest.mark.parametrize("absent", [{}, {"item_features": None}])
+def test_files_of_an_optional_type_may_be_left_out(absent, tmp_path):
+    (tmp_path / "pairs.csv").write_text("user,item\na,x\na,y\nb,x\nc,z\nc,y\n")
+    (tmp_path / "towns.csv").write_text("user,town\na,A\nb,B\nd,A\n")
+    files = {"pair": str(tmp_path / "pairs.csv"), "user_features": str(tmp_path / "towns.csv")}
+    data, options = files | absent, {"epochs": 2, "jit": False, "progress": False, "workers": 2}
+    run = tux.run(FeatureBPR(rank=2), data, out=tmp_path / "run", **options)
+    assert list(run.vertices["user"].ids) == ["a", "b", "c", "d"]
+    assert len(run.vertices["item_feature"]) == 0
+    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert told["data"]["path"] == [f"{name}={file}" for name, file in files.items()]
+    again = tux.load(tmp_path / "run")
+    assert len(again.recommend(["d"], 2)["item"]) == 2
+
+
+def test_the_first_edge_type_is_not_optional():
+    with pytest.raises(tux.ProgramError, match=message("the-first-edge-type-is")):
+
+        class Loose(tux.Program):
+            """A program without edges that it must have."""
+
+            a = tux.Vertex()
+            b = tux.Vertex()
+            first = tux.Edge("a", "b", optional=True)
+            second = tux.Edge("a", "b")
+
+
 def test_edges_of_a_type_that_is_left_out_are_none():
     program = FeatureBPR()
     edges = edges_of(program, data_of(user_features=np.eye(USERS, dtype=bool)))
@@ -185,7 +232,10 @@ def test_the_estimator_takes_features():
 
     model.fit(sparse.csr_array(TRAIN), item_features=sparse.csr_array(HAS))
     assert len(model.item_ids_) == ITEMS
+    with pytest.raises(tux.UsageError, match="with features cannot go on"):
+        model.partial_fit(sparse.csr_array(TRAIN))
     scores = model.user_factors_ @ model.item_factors_.T + model.item_biases_
+    scores = scores[:, np.argsort(model.item_ids_)]  # items without pairs come last
     users = model.user_ids_
     assert ranked_right(scores[:, COLD], PAIRS[users][:, COLD]) > 0.75
     pairs = np.array([(user, item) for user in users[:3] for item in np.flatnonzero(COLD)[:4]])

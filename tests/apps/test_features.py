@@ -131,23 +131,28 @@ def test_without_features_the_model_is_that_of_the_app(plain, kind):
     assert rmse(one, TRAIN) == pytest.approx(rmse(other, TRAIN), rel=0.05)
 
 
-def test_vectors_of_mf_rest_at_their_prior_where_ratings_say_nothing():
-    p = SimpleNamespace(rank=3, warm=2, reg=0.1, biases=CHOICES[True])
-    tau = SimpleNamespace(step=0.05, root=1.2, epoch=1)
-    v = SimpleNamespace(
-        pairs=40.0,
-        G=np.array([2.0, 3.0, 4.0]),
-        norm=np.zeros(2),
-        prior=np.array([1.0, -2.0, 3.0, 0.5]),
-    )
-    v.f, v.bias = v.prior[:3].copy(), 0.5
-    steps = 0.05 * np.sqrt([2.0, 1.0, 1.2**2]) / np.sqrt(v.G)
-    shrunk = (1 - 0.1 * steps) ** 40  # what 40 steps without an error leave
-    v.f *= shrunk[[0, 0, 1]]
-    v.bias *= shrunk[2]
-    described.follow_prior(v, tau, p)
-    np.testing.assert_allclose([*v.f, v.bias], v.prior, rtol=0.02)
-    assert v.norm[0] == pytest.approx(v.f[:2] @ v.f[:2])
+def test_steps_of_mf_lead_to_the_solution_with_priors():
+    """A user steps along ratings of items that stay as they are."""
+    rng, reg = np.random.default_rng(5), 0.5
+    p = SimpleNamespace(rank=3, warm=1, reg=reg, biases=CHOICES[True])
+    tau = SimpleNamespace(step=0.05, root=1.0, epoch=1, mean=3.0, n=0, sse=0.0, norms=0.0)
+    q, biases, values = rng.normal(size=(12, 3)), rng.normal(size=12), 3 + rng.normal(size=12)
+    prior = np.array([1.0, -2.0, 1.5, 0.5])
+
+    def make(f, bias, prior):
+        norm = np.array([f[0] ** 2, f[1:] @ f[1:]])
+        return SimpleNamespace(f=f.copy(), bias=bias, G=np.ones(3), norm=norm, prior=prior)
+
+    user = make(np.zeros(3), 0.0, prior)
+    for _ in range(1500):
+        for f, bias, value in zip(q, biases, values, strict=True):
+            item = make(f, bias, np.zeros(4))
+            described.sgd_to_prior(user, item, SimpleNamespace(value=value), tau, p)
+    y = np.column_stack([q, np.ones(12)])
+    left = y.T @ y / 12 + reg * np.eye(4)
+    best = np.linalg.solve(left, y.T @ (values - 3 - biases) / 12 + reg * prior)
+    np.testing.assert_allclose([*user.f, user.bias], best, rtol=0.05, atol=0.05)
+    assert user.norm == pytest.approx([user.f[0] ** 2, user.f[1:] @ user.f[1:]], rel=1e-6)
 
 
 @pytest.fixture

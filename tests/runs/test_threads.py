@@ -115,7 +115,9 @@ def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monk
     ],
 )
 def test_workers_that_compare_with_few_are_told(program, workers, items, told):
-    watch, plan = RecordingSilent(), RunPlan(1, workers, "aweto", RunOptions())
-    inputs = SimpleNamespace(test=None, sizes={"vertices": {"user": 9, "item": items}})
-    tell_few_compared(watch, program, inputs, plan)
+    watch, options = RecordingSilent(), RunOptions()
+    context = RunContext(program, options, Phases(watch), ExitStack())
+    context.plan = RunPlan(1, workers, "aweto", options)
+    context.inputs = SimpleNamespace(test=None, sizes={"vertices": {"user": 9, "item": items}})
+    tell_few_compared(context)
     assert len(watch.lines) == bool(told) and all(told in line for line in watch.lines)

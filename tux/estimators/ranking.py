@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tux.api.result import Run
 from tux.apps.bpr import BPR, FeatureBPR
+from tux.base.errors import UsageError
 from tux.estimators.factors import PairModel, is_position
 from tux.estimators.fitting import fit
 from tux.estimators.parameters import make_program, set_parameters
@@ -66,6 +67,15 @@ class BayesianPersonalizedRanking(PairModel):
         program = make_program(self, FeatureBPR, rank="n_components")
         self._keep(fit(self, program, {"pair": self._pairs(X, y), **features}))
         return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on with new pairs, as for ratings (`MatrixFactorization.partial_fit`). UsageError for
+        a model with features, which cannot go on.
+        """
+        run = getattr(self, "_run", None)
+        if run is not None and isinstance(run.program, FeatureBPR):
+            raise UsageError("a model with features cannot go on", do="fit all data again")
+        return super().partial_fit(X, y)
 
     def _program(self) -> BPR:
         return make_program(self, BPR, rank="n_components")

@@ -42,6 +42,9 @@ def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
         return None
     if isinstance(data, Mapping):
         named = {str(name): each for name, each in data.items()}
+        named = {
+            name: each for name, each in named.items() if not _is_left_out(program, name, each)
+        }
         of_types = any(_is_table(each) for each in named.values())
     else:
         named = _split_texts([data] if isinstance(data, str) else data) or {}
@@ -56,6 +59,12 @@ def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
                 f"{', '.join(program.edge_types)}",
             )
     return named
+
+
+def _is_left_out(program: BaseProgram, name: str, data: Data) -> bool:
+    """Return whether data are None, and of an optional edge type."""
+    edge = program.edge_types.get(name)
+    return data is None and edge is not None and edge.optional
 
 
 def _split_texts(texts: Any) -> dict[str, Any] | None:
@@ -110,8 +119,9 @@ def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) 
     ]
     if len(program.edge_types) < 2 or not missing:
         return
-    files = " ".join(f"{name}=FILE" for name in program.edge_types)
-    columns = ", ".join(f'"{name}": ...' for name in program.edge_types)
+    wanted = [name for name, edge in program.edge_types.items() if every or not edge.optional]
+    files = " ".join(f"{name}=FILE" for name in wanted)
+    columns = ", ".join(f'"{name}": ...' for name in wanted)
     raise UsageError(
         f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}, and no data "
         f"are given for {missing[0]}",

@@ -199,7 +199,7 @@ def _read_whole(
     edges = edges if before is None else follow_known(edges, before)
     known, plain = edges, Reading(on_bad_row=reading.on_bad_row)
     for name in other_types(program) if isinstance(data, dict) else ():
-        if given.get(name) is None:
+        if name not in given:
             known = known.join({**known.others, name: no_edges(program.edge_types[name], known)})
             continue
         with _name_errors(given[name], f"given as {name}"):

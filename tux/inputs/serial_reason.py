@@ -178,8 +178,9 @@ def _reason_of_files(asked: LoadRequest, found: FileFacts) -> str:
             return "they can be read only once"
         if each.format not in readable and not isinstance(program.input, Points):
             return f"a {each.format.value} file is read whole"
-    if absent := [name for name in other_types(program) if name not in found.others]:
-        return f"no data are given for {absent[0]}"
+    for name, edge in other_types(program).items():
+        if edge.optional and name not in found.others:
+            return f"no data are given for {name}"
     if found.tables.why:
         return found.tables.why
     if found.tables.inputs and asked.reading.min_count is not None:

@@ -15,7 +15,6 @@ from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
-from tux.clock.clock import assumed_slack
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -40,7 +39,6 @@ from tux.program.base_program import first_edge
 from tux.program.params import INLINE
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
-from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.context import RunContext
 from tux.runs.start import NO_START, StartOfRun
@@ -208,26 +206,25 @@ def tell_serial(run: RunContext) -> None:
     """
     program, plan = run.program, run.plan
     options, cluster = plan.options, run.cluster(has_test=run.inputs.test is not None)
-    races = may_race(program, from_model=cluster.from_model)
-    told = options.threads or not sources.source_of(program).is_builtin or races
+    asked = options.threads or not sources.source_of(program).is_builtin
+    told = asked or may_race(program, from_model=cluster.from_model)
     if not told or plan.threads == 1 or not options.jit:
         return
     for line in serial_reasons(program, cluster, racing=options.racing):
         run.watch.say(line)
 
 
-def tell_few_compared(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
+def tell_few_compared(run: RunContext) -> None:
     """Say one line where several workers compare vertices with few others, as each has only those
     of its block.
     """
-    workers, slack = plan.all_workers, assumed_slack(plan.options.slack)
-    if workers == 1:
+    cluster = run.cluster(has_test=run.inputs.test is not None)
+    if cluster.workers == 1:
         return
-    cluster = Cluster(workers, slack, inputs.test is not None)
-    for kind, stage in compared_types(program, cluster).items():
-        count = inputs.sizes["vertices"][kind]
-        if (here := count // (workers * (slack + 2))) < FEW_COMPARED:
-            watch.say(
+    for kind, stage in compared_types(run.program, cluster).items():
+        count = run.inputs.sizes["vertices"][kind]
+        if (here := count // (cluster.workers * (cluster.slack + 2))) < FEW_COMPARED:
+            run.watch.say(
                 f"{stage} compares {plural_noun(kind)} of one block, about {here:,} of {count:,}: "
                 "fewer workers compare each with more"
             )
@@ -237,7 +234,7 @@ def tell_of_stages(run: RunContext) -> None:
     """Say the lines of `tell_serial` and `tell_few_compared`."""
     tell_serial(run)
     with suppress(ProgramError):  # which is told where the program runs
-        tell_few_compared(run.watch, run.program, run.inputs, run.plan)
+        tell_few_compared(run)
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
