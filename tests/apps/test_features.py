@@ -106,8 +106,7 @@ def rmse(run, ratings):
 
 
 @pytest.mark.slow
-@BIASED
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("workers", "biases"), [(1, True), (2, False)])
 @pytest.mark.parametrize("kind", [FeatureMF, FeatureALS])
 def test_ratings_of_items_without_one_follow_from_features(kind, workers, biases):
     run = tux.run(
