@@ -8,11 +8,10 @@ from tux.apps.als import described
 from tux.apps.als.als import ALS
 from tux.apps.als.quality import quality_stages
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_type, feature_type
+from tux.apps.features.regression import FEATURE_REG, end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.apps.mf.described import gather_item, gather_user, settle_factors
 from tux.program.fields import data
-from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Edge
 from tux.stages import Score
@@ -23,9 +22,7 @@ class FeatureALS(ALS):
     difference between the factors and the mean vector of their features.
     """
 
-    feature_reg: float = param(
-        1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
-    )
+    feature_reg: float = FEATURE_REG
     user = end_type(ALS.user, numbers_of_vertex)
     item = end_type(ALS.item, numbers_of_vertex)
     user_feature = item_feature = feature_type(numbers_of_vertex)

@@ -2,13 +2,13 @@
 tags. What features say of vectors serves users and items with few pairs or none.
 """
 
-from tux import Apply, Edge, Exchange, MiniBatch, Program, Score, param
+from tux import Apply, Edge, Exchange, MiniBatch, Program, Score
 from tux.apps.bpr.bpr import BPR
 from tux.apps.bpr.described import gather_item, gather_user, score, settle_item, settle_user
 from tux.apps.bpr.losses import bpr_to_prior, warp_to_prior
 from tux.apps.bpr.pairs import count_pairs, remember
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_type, feature_type
+from tux.apps.features.regression import FEATURE_REG, end_type, feature_type
 
 LOSSES = {"bpr": bpr_to_prior, "warp": warp_to_prior}
 
@@ -27,9 +27,7 @@ class FeatureBPR(BPR):
     their features: by Bayesian personalised ranking, or by WARP.
     """
 
-    feature_reg: float = param(
-        1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
-    )
+    feature_reg: float = FEATURE_REG
     user = end_type(BPR.user, "rank")
     item = end_type(BPR.item, numbers_of_item)
     user_feature = feature_type("rank")

@@ -23,7 +23,11 @@ from __future__ import annotations
 from typing import Any
 
 from tux.program.fields import delta, value
+from tux.program.params import param
 from tux.program.types import Vertex
+
+FEATURE_REG = param(1.0, "L2 penalty on vectors of features, in vertices that have one", low=0)
+"""The parameter of programs with features."""
 
 
 def end_type(vertex, width):

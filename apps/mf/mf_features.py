@@ -2,9 +2,9 @@
 say of vectors serves users and items with few ratings or none.
 """
 
-from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, data, param
+from tux import Apply, Edge, Exchange, GlobalSync, MiniBatch, Program, data
 from tux.apps.features.ends import counting_stages, regression_stages
-from tux.apps.features.regression import end_type, feature_type
+from tux.apps.features.regression import FEATURE_REG, end_type, feature_type
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.apps.mf.described import gather_item, gather_user, settle, sgd_to_prior
 from tux.apps.mf.mf import MF, count_epoch
@@ -16,9 +16,7 @@ class FeatureMF(MF):
     the mean vector of its features. `objective` has the penalty of `mf`.
     """
 
-    feature_reg: float = param(
-        1.0, "L2 penalty on vectors of features, in vertices that have one", low=0
-    )
+    feature_reg: float = FEATURE_REG
     user = item = end_type(MF.user, numbers_of_vertex)
     user_feature = item_feature = feature_type(numbers_of_vertex)
     rating = Edge("user", "item", value=data("f4"))

@@ -14,6 +14,7 @@ import tux
 from tux.apps.bpr import FeatureBPR, losses
 from tux.apps.bpr.pairs import has_item
 from tux.apps.features.ends import SWEEPS
+from tux.apps.features.regression import add_feature, add_rest, keep_prior, move_feature
 from tux.arrays.edges import EdgeData
 from tux.inputs.load import load
 
@@ -115,18 +116,36 @@ def test_the_regression_against_numpy(jit):
 
 
 def test_a_sweep_never_makes_the_objective_larger():
-    rng = np.random.default_rng(1)
-    has = rng.random((40, 12)) < 0.4
+    rng, p = np.random.default_rng(1), SimpleNamespace(feature_reg=0.1)
+    has, q = rng.random((40, 12)) < 0.4, rng.normal(size=(40, 2))
     a = has / np.maximum(has.sum(axis=1, keepdims=True), 1)
-    q, reg = rng.normal(size=(40, 2)), 0.1
-    f, least = np.zeros((12, 2)), np.inf
+    ends = [
+        SimpleNamespace(f=f, pairs=1, features=row.sum(), prior=np.zeros(2), gathered=np.zeros(2))
+        for f, row in zip(q, has, strict=True)
+    ]
+    features = [SimpleNamespace(f=np.zeros(2), weight=weight) for weight in a.sum(axis=0)]
+    edges = [(ends[v], features[i]) for v, i in np.argwhere(has)]
+
+    def objective(f):
+        return ((q - a @ f) ** 2).sum() + p.feature_reg * (f**2).sum()
+
+    told = []
     for _ in range(50):
-        objective = ((q - a @ f) ** 2).sum() + reg * (f**2).sum()
-        assert objective <= least
-        least = objective
-        f += (a.T @ (q - a @ f) - reg * f) / (a.sum(axis=0)[:, None] + reg)
-    best = regression(q, has, reg)
-    assert least < 1.05 * ((q - a @ best) ** 2).sum() + reg * (best**2).sum()
+        told.append(objective(np.array([each.f for each in features])))
+        for each in features:
+            each.rest = np.zeros(2)
+        for v, feature in edges:
+            add_rest(v, feature, lambda v, k, p: v.f[k], p)
+        for each in features:
+            move_feature(each, p)
+        for v in ends:
+            v.gathered[:] = 0
+        for v, feature in edges:
+            add_feature(v, feature)
+        for v in ends:
+            keep_prior(v)
+    assert (np.diff(told) <= 0).all()
+    assert told[-1] < 1.01 * objective(regression(q, has, p.feature_reg))
 
 
 def ranked_right(scores, pairs):
