@@ -42,6 +42,7 @@ class ProgramDraw:
 
     draw: random.Random
     steady: bool
+    rotates: bool  # mini-batches have other blocks on several workers, so visits may not count
     vertices: dict[str, VertexSpec] = field(default_factory=dict)
     edges: dict[str, EdgeSpec] = field(default_factory=dict)
     context: dict[str, FieldSpec] = field(default_factory=dict)
@@ -255,12 +256,11 @@ def draw_apply(of: ProgramDraw, name: str) -> ApplySpec:
         targets = of.some(state, 2)
         lines = [keep(of, of.draw.choice(targets), take_delta(of, each)) for each in deltas]
         lines += [keep(of, each, of.expression(["v.id", *atoms])) for each in targets]
-    if "sum" in of.context and of.chance(0.5):
+    if "sum" in of.context and not of.rotates and of.chance(0.5):
         what = "1" if of.steady else of.draw.choice([f"v.{state[0].name}" if not state[0].length else "1", "v.id"])
         lines.append(f"tau.sum += {what}")
     function = of.add_function(["v", "tau"], lines) if lines or deltas else ""
-    whole = of.chance(0.15)
-    return ApplySpec(name, function, all=whole)
+    return ApplySpec(name, function, all=not of.rotates and of.chance(0.15))
 
 
 def draw_sync(of: ProgramDraw) -> GlobalSyncSpec:
@@ -300,9 +300,7 @@ def draw_batch(of: ProgramDraw) -> MiniBatchSpec:
     size = of.draw.choice(
         ((), ("vertices", 1), ("vertices", 2), ("vertices", 3), ("edges", 5), ("blocks", 3))
     )
-    orders = ("shuffled", "shuffled", "fixed")
-    if of.steady:
-        orders = (*orders, "rotated", "pipelined")
+    orders = ("rotated", "pipelined") if of.rotates else ("shuffled", "shuffled", "fixed")
     return MiniBatchSpec(tuple(stages), size, over, of.draw.choice(orders))
 
 
@@ -367,7 +365,8 @@ def close_changes(of: ProgramDraw, stages: list) -> list:
 def draw_program(seed: int) -> tuple[ProgramSpec, bool]:
     """Draw a program, and say whether it is steady."""
     draw = random.Random(seed)
-    of = ProgramDraw(draw, steady=draw.random() < 0.4)
+    steady = draw.random() < 0.4
+    of = ProgramDraw(draw, steady, steady and draw.random() < 0.3)
     draw_types(of)
     if any(each.combine == "gcd" for v in of.vertices.values() for each in v.fields):
         of.functions["gcd"] = GCD
