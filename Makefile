@@ -12,7 +12,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench simulate faults fuzz release clean
+.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench prove faults fuzz release clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -63,9 +63,10 @@ docs: $(VENV)/installed-docs
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels
 
-# The proof of SSP at length: 2,000 seeds without a false alarm, and every mutant caught.
-simulate: $(VENV)/installed-test
-	$(BIN)/python tests/simulate.py
+# The proof by random programs and of SSP: SEEDS of them without a wrong result, and every mutant caught.
+SEEDS ?= 2000
+prove: $(VENV)/installed-test
+	$(BIN)/python tests/prove.py $(SEEDS)
 
 # The matrix of faults: real runs to which something happens. TIMES for each, ONLY those whose names begin so.
 ONLY ?=

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from tux.base.errors import ProgramError
-from tux.stages.analysis.udf_source import definition
+from tux.stages.analysis.udf_source import read_definition
 from tux.stages.kernel.bind import Udf
 
 
@@ -18,7 +18,7 @@ def refuse_texts(udf: Udf, *, plain: bool = False) -> None:
     """Raise ProgramError where `udf` compares something with a text that is written out; `plain`:
     it is ordinary Python, where only `p.NAME` is never a text.
     """
-    tree = definition(udf.__code__) if isinstance(udf, types.FunctionType) else None
+    tree = read_definition(udf.__code__) if isinstance(udf, types.FunctionType) else None
     for node in ast.walk(tree) if tree is not None else ():
         sides = _operands(node)
         texts = [

@@ -59,6 +59,10 @@ def parameters(udf: Udf, stage: str) -> list[str]:
             where=place(udf),
             do="write a plain function, without yield, async and await",
         )
+    code = udf.__code__
+    others = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount
+    if not (others or udf.__defaults__ or hasattr(udf, "__wrapped__")):
+        return [*code.co_varnames[: code.co_argcount]]  # in a hundredth of the time of a signature
     found = inspect.signature(udf).parameters.values()
     for p in found:
         if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or p.default is not p.empty:

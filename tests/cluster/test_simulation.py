@@ -1,13 +1,12 @@
 """Stale Synchronous Parallel over the real protocol, with deliveries drawn from seeds: what is true
 of every read, and that it can fail.
 
-The assertions and programs are in probe.py, the bugs to be caught in mutants.py; simulate.py runs
+The assertions and programs are in probe.py, the bugs to be caught in mutants.py; prove.py runs
 many more seeds.
 """
 
 import numpy as np
 import pytest
-from simulate import catch_mutant
 from support.mutants.mutants import MUTANTS
 from support.mutants.mutation import CAUGHT, OF_EPOCHS
 from support.programs.probe import Simulation

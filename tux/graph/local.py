@@ -207,12 +207,21 @@ class LocalGraph:
         """Count the local training edges of each row of a vertex type (n,), at both ends and of all
         edge types.
         """
-        total = np.zeros(len(self.vertices[name]), np.int64)
-        for edges in (self.edges, *self.others.values()):
-            declared = edges.declared
-            for role, of in zip(declared.roles, declared.ends, strict=True):
-                if of == name:
-                    total += edges.degrees(role, len(total))
+        return sum(
+            (self._count_along(edges, name) for edges in self.others.values()),
+            start=self.counts_along(name),
+        )
+
+    def counts_along(self, name: str) -> np.ndarray:
+        """Count the same of the first edge type alone: in a view along a type, of that."""
+        return self._count_along(self.edges, name)
+
+    def _count_along(self, edges: LocalEdges, name: str) -> np.ndarray:
+        """Count the edges of one type of each row of a vertex type, at both ends."""
+        total, declared = np.zeros(len(self.vertices[name]), np.int64), edges.declared
+        for role, of in zip(declared.roles, declared.ends, strict=True):
+            if of == name:
+                total += edges.degrees(role, len(total))
         return total
 
     @staticmethod

@@ -73,7 +73,7 @@ class ApplySync(Fold[Contribution]):
             *(w for w in range(partition.workers) if w != partition.rank),
             partition.rank,
         ]
-        self._weights = partition.graph.counts(over).astype(np.float32)
+        self._weights = rows.count_edges(partition, over).astype(np.float32)
         self._sent_before: set[tuple[int, int]] = set()  # homes and blocks, of touched rows
         self._own_masters: dict[int, np.ndarray] = {}  # of touched rows, by block
         self._kept: dict[int, TouchedMasters] = {}  # by block

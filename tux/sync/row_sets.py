@@ -42,6 +42,10 @@ class AllRows:
         self._routes = Routes(part, cuts) if part is not None else None
         self.told = RowsByBlock()
 
+    def count_edges(self, partition: Partition, over: str) -> np.ndarray:
+        """Count the edges of each row here that stand behind what it sends: those of all types."""
+        return partition.graph.counts(over)
+
     @property
     def routes(self) -> Routes:
         """The routes of a type that the partition cuts."""
@@ -72,6 +76,10 @@ class BlockRows(AllRows):
 
     def __init__(self, partition: Partition, over: str, batch: Batch) -> None:
         super().__init__(partition, over, batch, batch.cuts)
+
+    def count_edges(self, partition: Partition, over: str) -> np.ndarray:
+        """Count the edges of each row here, of the type along which the blocks go."""
+        return partition.graph.counts_along(over)
 
     def here(self, block: Block | None) -> Rows:
         """Return the rows of this worker."""

@@ -9,7 +9,7 @@ from tux.base.errors import TuxError
 # Signs of a caught bug: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-REGISTERED, OF_EPOCHS, OF_PULLS = {}, {}, {}
+REGISTERED, OF_EPOCHS, OF_PULLS, OF_PROGRAMS = {}, {}, {}, {}
 
 
 def mutant(*targets):
@@ -28,6 +28,11 @@ def epoch_mutant(*targets):
 def pull_mutant(*targets):
     """Register a bug in rows that are pulled, as `mutant` does."""
     return _register(OF_PULLS, targets)
+
+
+def program_mutant(*targets):
+    """Register a bug that random programs find, as `mutant` does; targets may be modules, too."""
+    return _register(OF_PROGRAMS, targets)
 
 
 def _register(registered, targets):

@@ -1,0 +1,200 @@
+"""The proof by random programs, and of SSP: ``python tests/prove.py [SEEDS] [--first SEED]``.
+
+Runs so many seeds (2,000 if it is not said) of random programs, compared with an interpreter that
+was written from the documents; of the probe of clocks, of epochs that run as one pass, and of rows
+that are pulled. Then each mutant until it is caught. A case that fails is made small and printed.
+Cores share the seeds; a line after each thousand tells where it is, and Ctrl-C ends it with counts.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from support.mutants.mutants import MUTANTS
+from support.mutants.mutation import CAUGHT, OF_EPOCHS, OF_PROGRAMS, OF_PULLS
+from support.programs import pull_probe
+from support.programs.probe import Simulation
+from support.programs.probe_scenario import SLACKS, ProbeScenario
+from support.programs.stretch_probe import FINITE, StretchSimulation
+from support.prove.case import draw_case
+from support.prove.check import check_case
+from support.prove.shrink import describe, shrink
+
+from tux.base.errors import ProgramError
+
+MOST = 1000  # seeds that a mutant may survive
+COMPILED = 200  # of so many random programs one is compiled
+PIECE = 50  # seeds that a process takes at a time
+
+
+def simulate_clocks(seed):
+    """Return the slack of a seed's scenario, and how stale its stalest read was."""
+    scenario = ProbeScenario.draw_scenario(seed)
+    return scenario.slack, Simulation(scenario).run().check()
+
+
+def simulate_epochs(seed):
+    """Do the same with epochs that run as one pass."""
+    simulation = StretchSimulation(seed)
+    return simulation.slack, simulation.run().check()
+
+
+def simulate_pulls(seed):
+    """Do the same with rows that are pulled."""
+    simulation = pull_probe.PullSimulation(seed)
+    return simulation.slack, simulation.run().check()
+
+
+def prove_program(seed, compiled=COMPILED):
+    """Check the random program of a seed, one of so many `compiled`. Return "right", or "refused"
+    where tux refuses it for a rule that the draw does not know.
+    """
+    case = draw_case(seed, jit=seed % compiled == compiled - 1)
+    try:
+        check_case(case)
+    except ProgramError:
+        return "refused", 0
+    return "steady" if case.steady else "free", case.slack
+
+
+KINDS = {
+    "programs": prove_program,
+    "clocks": simulate_clocks,
+    "epochs": simulate_epochs,
+    "pulls": simulate_pulls,
+}
+
+
+def run_piece(kind, seeds):
+    """Run some seeds of a kind. Return the results, and for each that fails its seed and why."""
+    found, failures = [], []
+    for seed in seeds:
+        try:
+            found.append(KINDS[kind](seed))
+        except CAUGHT as error:
+            failures.append((seed, f"{type(error).__name__}: {error}"))
+    return found, failures
+
+
+def run_seeds(kind, first, seeds, pool):
+    """Run the seeds of a kind on all cores, and print failures. Return the results, and how many
+    have failed.
+    """
+    start, found, failed = time.perf_counter(), [], 0
+    pieces = [
+        range(at, min(at + PIECE, first + seeds)) for at in range(first, first + seeds, PIECE)
+    ]
+    for number, (results, failures) in enumerate(pool.map(partial(run_piece, kind), pieces), 1):
+        found += results
+        failed += len(failures)
+        for seed, why in failures:
+            print(f"{kind}, seed {seed}: {why}", flush=True)
+            if kind == "programs":
+                print(describe(shrink_seed(seed)), flush=True)
+        if number * PIECE % 1000 == 0:
+            print(f"{kind}: {number * PIECE} seeds, {time.perf_counter() - start:.0f} s", flush=True)
+    seconds = time.perf_counter() - start
+    print(f"{kind}: {seeds} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
+    return found, failed
+
+
+def shrink_seed(seed):
+    """Return the case of a seed as small as it still fails."""
+
+    def fails(case):
+        try:
+            check_case(case)
+        except ProgramError:
+            return False
+        except CAUGHT:
+            return True
+        return False
+
+    return shrink(draw_case(seed, jit=seed % COMPILED == COMPILED - 1), fails)
+
+
+def kind_of(name):
+    """Return the kind of seeds that catch a mutant."""
+    if name in OF_PROGRAMS:
+        return "programs"
+    return "epochs" if name in OF_EPOCHS else "pulls" if name in OF_PULLS else "clocks"
+
+
+def catch_mutant(name, seeds):
+    """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
+    if none does.
+    """
+    run = partial(prove_program, compiled=seeds + 1) if name in OF_PROGRAMS else KINDS[kind_of(name)]
+    for seed in range(seeds):
+        try:
+            with MUTANTS[name]():
+                run(seed)
+        except CAUGHT as error:
+            return seed + 1, f"{type(error).__name__}: {error}"
+    return None
+
+
+def catch_mutants(pool):
+    """Catch each mutant, and print the seeds that it took. Return how many were not caught."""
+    survivors = 0
+    for name, catch in zip(MUTANTS, pool.map(partial(catch_mutant, seeds=MOST), MUTANTS), strict=True):
+        survivors += catch is None
+        took = f"{catch[0]:4}  {catch[1]:.90}" if catch else f" NOT CAUGHT in {MOST} seeds"
+        print(f"{kind_of(name):9}{name:52}{took}", flush=True)
+    print(f"mutants {len(MUTANTS)}, caught {len(MUTANTS) - survivors}")
+    return survivors
+
+
+def is_as_stale_as_allowed(kind, found):
+    """Return whether the stalest read at each slack was as stale as it may be."""
+    stalest = defaultdict(int)
+    for slack, stale in found:
+        stalest[slack] = max(stalest[slack], stale)
+    slacks = {"clocks": SLACKS, "epochs": FINITE, "pulls": pull_probe.SLACKS}[kind]
+    print(f"{kind}: stalest read by slack: {dict(sorted(stalest.items(), key=str))}")
+    return all(stalest[slack] == slack for slack in slacks)
+
+
+def flags():
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("seeds", nargs="?", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed of random programs")
+    parser.add_argument("--only", choices=[*KINDS, "mutants"], help="this part alone")
+    parser.add_argument("--seed", type=int, help="make the random program of this seed small")
+    return parser.parse_args()
+
+
+def main(chosen):
+    """Print what was run. Return whether all is as it should be."""
+    right = True
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for kind in KINDS:
+            if chosen.only not in (None, kind):
+                continue
+            programs = kind == "programs"
+            seeds = chosen.seeds if programs else min(chosen.seeds, 2000)
+            found, failed = run_seeds(kind, chosen.first if programs else 0, seeds, pool)
+            right &= not failed
+            if programs:
+                print(f"programs: {dict(Counter(what for what, _ in found))}")
+            else:
+                right &= is_as_stale_as_allowed(kind, found)
+        if chosen.only in (None, "mutants"):
+            right &= not catch_mutants(pool)
+    return right
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TUX_CACHE_DIR"] = folder
+        chosen = flags()
+        if chosen.seed is not None:
+            print(describe(shrink_seed(chosen.seed)))
+            sys.exit()
+        sys.exit(not main(chosen))

@@ -1,0 +1,73 @@
+"""Random programs, run by the engine and by an interpreter that was written from the documents
+(support/prove): the same numbers, and mutants of the engine that give others.
+"""
+
+import numpy as np
+import pytest
+from prove import MUTANTS, catch_mutant, prove_program
+from support.mutants.mutation import CAUGHT, OF_PROGRAMS
+from support.prove.case import draw_case
+from support.prove.check import check_case
+from support.prove.shrink import describe, shrink
+
+PIECE = 100
+IN_CI = 2000
+
+
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize("first", range(0, IN_CI, PIECE))
+def test_random_programs_are_what_the_documents_say(first):
+    found = [prove_program(seed, compiled=IN_CI + 1) for seed in range(first, first + PIECE)]
+    refused = sum(what == "refused" for what, _ in found)
+    assert refused < PIECE / 5, "too many are refused for this to tell something"
+
+
+@pytest.mark.slow
+def test_random_programs_that_are_compiled_are_what_the_documents_say():
+    for seed in range(10):
+        prove_program(seed, compiled=1)
+
+
+def test_draws_cover_what_there_is():
+    cases = [draw_case(seed) for seed in range(400)]
+    texts = "".join(repr(case.program) for case in cases)
+    for stage in ("MiniBatch", "Repeat", "ForEach", "GlobalSync", "Vector", "Barrier", "Exchange"):
+        assert f"{stage}Spec(" in texts, stage
+    for kind in ("value", "shared", "delta", "master", "mirror", "data", "total"):
+        assert f"kind='{kind}'" in texts, kind
+    assert {case.workers for case in cases} == {1, 2, 3, 4, 5}
+    assert {case.slack for case in cases} == {0, 1, 2, 3, 4}
+    assert {len(case.program.edges) for case in cases} == {1, 2, 3}
+    assert {len(case.program.vertices) for case in cases} == {1, 2, 3}
+    assert any(case.kept for case in cases)
+    loops = [np.equal(*ends).any() for case in cases for ends in case.graph.ends.values()]
+    assert any(loops)
+
+
+def test_a_seed_draws_the_same_case():
+    one, other = draw_case(11), draw_case(11)
+    assert describe(one) == describe(other) and describe(one) != describe(draw_case(12))
+
+
+def test_a_case_that_fails_is_made_small():
+    """The masters lose a row, which one Exchange and one Apply are enough to show."""
+    name = "the_last_master_of_a_block_is_not_applied"
+
+    def fails(case):
+        try:
+            with MUTANTS[name]():
+                check_case(case)
+        except CAUGHT:
+            return True
+        return False
+
+    seed = next(seed for seed in range(20) if fails(draw_case(seed)))
+    small = shrink(draw_case(seed), fails, most=150)
+    assert fails(small)
+    assert len(describe(small)) < len(describe(draw_case(seed)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+def test_mutants_are_caught(name):
+    assert catch_mutant(name, 1000), f"1,000 random programs do not tell {name} from the real thing"
