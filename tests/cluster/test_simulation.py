@@ -7,8 +7,9 @@ many more seeds.
 
 import numpy as np
 import pytest
+from prove import catch_mutant
 from support.mutants.mutants import MUTANTS
-from support.mutants.mutation import CAUGHT, OF_EPOCHS
+from support.mutants.mutation import CAUGHT, OF_EPOCHS, OF_PROGRAMS
 from support.programs.probe import Simulation
 from support.programs.probe_scenario import MOST_WORKERS, ProbeScenario
 from support.programs.stretch_probe import FINITE, StretchSimulation
@@ -103,7 +104,11 @@ LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_ano
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in LONG else [])
+        for name in MUTANTS
+        if name not in OF_PROGRAMS
+    ],
 )
 def test_mutants_are_caught(name):
     seeds = 40 if name in OF_EPOCHS else 20

@@ -47,7 +47,7 @@ class ProgramDraw:
     edges: dict[str, EdgeSpec] = field(default_factory=dict)
     context: dict[str, FieldSpec] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
-    applied: dict[str, ApplySpec] = field(default_factory=dict)  # by type, where blocks rotate
+    applied: dict[str, ApplySpec] = field(default_factory=dict)  # by type, of steady ones
 
     def chance(self, probability: float) -> bool:
         """Return True so often."""
@@ -241,15 +241,15 @@ def keep(of: ProgramDraw, each: FieldSpec, e: str) -> str:
 
 
 def draw_apply(of: ProgramDraw, name: str) -> ApplySpec:
-    """Draw an Apply of a type; with deltas it has a function that keeps each of them. Where blocks
-    rotate, which Apply takes a delta is a matter of the workers, so all of a type are the same.
+    """Draw an Apply of a type; with deltas it has a function that keeps each of them. In a steady
+    program all of a type are the same, as which of them takes a delta is a matter of the slack.
     """
     if name in of.applied:
         return of.applied[name]
     fields = of.vertices[name].fields
     deltas = [each for each in fields if each.kind == "delta"]
     sums = [each for each in deltas if each.combine == "sum"]
-    if not deltas and (of.rotates or of.chance(0.5)):
+    if not deltas and (of.steady or of.chance(0.5)):
         return ApplySpec(name)
     state = [each for each in fields if each.kind in STATE and each.combine == "sum"]
     if of.steady:  # what is added to must be changed by nothing else than additions
@@ -266,7 +266,7 @@ def draw_apply(of: ProgramDraw, name: str) -> ApplySpec:
         lines.append(f"tau.sum += {what}")
     function = of.add_function(["v", "tau"], lines) if lines or deltas else ""
     drawn = ApplySpec(name, function, all=not of.rotates and of.chance(0.15))
-    if of.rotates:
+    if of.steady:
         of.applied[name] = drawn
     return drawn
 

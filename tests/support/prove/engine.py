@@ -69,8 +69,9 @@ def run_case(case: Case) -> tuple[Outcome, list[Outcome], Placement]:
         keeper = InMemory()
         train_from(team, case, keeper)
         again = make_team(case, program)
-        states = next(states for head, states in keeper.kept if head.epoch == case.kept)
-        train_from(again, case, None, states)
+        # the first that is kept is that of an earlier epoch where its keeper was still at work
+        states = [states for head, states in keeper.kept if head.epoch <= case.kept]
+        train_from(again, case, None, states[-1])
         again.records = team.records
         return read_outcome(case, team), [read_outcome(case, again)], read_placement(case, team)
 
