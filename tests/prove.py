@@ -97,7 +97,9 @@ def run_seeds(kind, first, seeds, pool):
             if kind == "programs":
                 print(describe(shrink_seed(seed)), flush=True)
         if number * PIECE % 1000 == 0:
-            print(f"{kind}: {number * PIECE} seeds, {time.perf_counter() - start:.0f} s", flush=True)
+            print(
+                f"{kind}: {number * PIECE} seeds, {time.perf_counter() - start:.0f} s", flush=True
+            )
     seconds = time.perf_counter() - start
     print(f"{kind}: {seeds} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
     return found, failed
@@ -129,7 +131,9 @@ def catch_mutant(name, seeds):
     """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
     if none does.
     """
-    run = partial(prove_program, compiled=seeds + 1) if name in OF_PROGRAMS else KINDS[kind_of(name)]
+    run = (
+        partial(prove_program, compiled=seeds + 1) if name in OF_PROGRAMS else KINDS[kind_of(name)]
+    )
     for seed in range(seeds):
         try:
             with MUTANTS[name]():
@@ -142,7 +146,9 @@ def catch_mutant(name, seeds):
 def catch_mutants(pool):
     """Catch each mutant, and print the seeds that it took. Return how many were not caught."""
     survivors = 0
-    for name, catch in zip(MUTANTS, pool.map(partial(catch_mutant, seeds=MOST), MUTANTS), strict=True):
+    for name, catch in zip(
+        MUTANTS, pool.map(partial(catch_mutant, seeds=MOST), MUTANTS), strict=True
+    ):
         survivors += catch is None
         took = f"{catch[0]:4}  {catch[1]:.90}" if catch else f" NOT CAUGHT in {MOST} seeds"
         print(f"{kind_of(name):9}{name:52}{took}", flush=True)

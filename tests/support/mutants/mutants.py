@@ -5,8 +5,8 @@ A proof by simulation is worth what it can find: every one of these must be caug
 
 import support.mutants.clock_mutants  # noqa: F401 - registers its mutants
 import support.mutants.epoch_mutants  # noqa: F401 - registers its mutants
-import support.mutants.pull_mutants  # noqa: F401 - registers its mutants
 import support.mutants.program_mutants  # noqa: F401 - registers its mutants
+import support.mutants.pull_mutants  # noqa: F401 - registers its mutants
 import support.mutants.replica_mutants  # noqa: F401 - registers its mutants
 import support.mutants.resume_mutants  # noqa: F401 - registers its mutants
 from support.mutants.mutation import OF_EPOCHS, OF_PROGRAMS, OF_PULLS, REGISTERED

@@ -64,9 +64,7 @@ def all_rows_are_sent_the_other_way_round(original):
 
 @program_mutant(encoding, "_smallest")
 def a_single_change_is_not_sent(original):
-    return lambda values, dirty: (
-        (NOTHING, []) if dirty.sum() == 1 else original(values, dirty)
-    )
+    return lambda values, dirty: (NOTHING, []) if dirty.sum() == 1 else original(values, dirty)
 
 
 @program_mutant(encoding, "_smallest")
@@ -188,7 +186,9 @@ def blocks_of_one_loop_are_run_twice(original):
 
 @program_mutant(Layout, "reorder")
 def fields_of_edges_stay_in_the_order_of_the_file(original):
-    return lambda self, fields: {name: each[::-1].copy() for name, each in original(self, fields).items()}
+    return lambda self, fields: {
+        name: each[::-1].copy() for name, each in original(self, fields).items()
+    }
 
 
 @program_mutant(graph_cut._TypedEdges, "of_part")
@@ -313,7 +313,8 @@ def each_replica_is_visited(original):
 def totals_of_one_worker_stay(original):
     def run(self, block=None):
         held = {
-            name: array.copy() for name, array, _ in self._partition.tables["tau"].columns(("delta",))
+            name: array.copy()
+            for name, array, _ in self._partition.tables["tau"].columns(("delta",))
         }
         original(self, block)
         for name, array in held.items():

@@ -45,5 +45,7 @@ def differ(name: str, found: np.ndarray, wanted: np.ndarray, rounding: float):
     """Yield what differs between two arrays, if anything."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     if not np.allclose(found, wanted, rtol=rounding, atol=rounding, equal_nan=True):
-        at = tuple(np.argwhere(~np.isclose(found, wanted, rtol=rounding, atol=rounding))[0].tolist())
+        at = tuple(
+            np.argwhere(~np.isclose(found, wanted, rtol=rounding, atol=rounding))[0].tolist()
+        )
         yield f"{name}{[*at]} is {found[at]}, and by the documents {wanted[at]}"

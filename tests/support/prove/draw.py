@@ -11,12 +11,19 @@ matters. Numbers stay small: what is stored is taken modulo a prime.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 
+from support.prove.draw_types import (
+    EDGES,
+    PRIME,
+    STATE,
+    ProgramDraw,
+    change,
+    draw_types,
+    list_atoms,
+)
 from support.prove.spec import (
     ApplySpec,
     BarrierSpec,
-    EdgeSpec,
     ExchangeSpec,
     FieldSpec,
     ForEachSpec,
@@ -25,140 +32,9 @@ from support.prove.spec import (
     ProgramSpec,
     RepeatSpec,
     VectorSpec,
-    VertexSpec,
 )
 
-TYPES = ("user", "item", "tag")
-EDGES = ("rated", "tagged", "linked")
-DTYPES = ("i8", "i8", "f8", "i4", "f4")
-STATE = ("value", "shared", "master")
-PRIME = 97
 GCD = "def gcd(a, b):\n    while b > 0:\n        a, b = b, a % b\n    return a"
-
-
-@dataclass
-class ProgramDraw:
-    """A program that is being drawn."""
-
-    draw: random.Random
-    steady: bool
-    rotates: bool  # mini-batches have other blocks on several workers, so visits may not count
-    vertices: dict[str, VertexSpec] = field(default_factory=dict)
-    edges: dict[str, EdgeSpec] = field(default_factory=dict)
-    context: dict[str, FieldSpec] = field(default_factory=dict)
-    functions: dict[str, str] = field(default_factory=dict)
-    applied: dict[str, ApplySpec] = field(default_factory=dict)  # by type, of steady ones
-
-    def chance(self, probability: float) -> bool:
-        """Return True so often."""
-        return self.draw.random() < probability
-
-    def some(self, items, most=3):
-        """Return one to `most` of the items, in any order."""
-        items = [*items]
-        return self.draw.sample(items, min(len(items), self.draw.randint(1, most)))
-
-    def add_function(self, parameters, lines) -> str:
-        """Add a function with these statements, and return its name."""
-        name = f"f{len(self.functions)}"
-        body = [f"    {line}" for line in lines or ["pass"]]
-        used = [each for each in parameters if any(f"{each}." in line for line in body)]
-        used = used or [next(iter(parameters))]
-        self.functions[name] = "\n".join([f"def {name}({', '.join(used)}):", *body])
-        return name
-
-    def expression(self, atoms, depth=2) -> str:
-        """Return the text of an expression of whole numbers, 0 or more where atoms are."""
-        if depth == 0 or self.chance(0.3):
-            return self.draw.choice([*atoms, str(self.draw.randint(0, 5))])
-        one, other = self.expression(atoms, depth - 1), self.expression(atoms, depth - 1)
-        form = self.draw.choice(
-            (
-                "({0} + {1})",
-                "({0} + {1})",
-                "({0} * {1} % 89)",
-                "({0} + 7 * {1}) % 31",
-                "({0} if {0} > {1} else {1} % 11)",
-                "min({0}, {1})",
-                "max({0}, {1} % 23)",
-                "abs({0} - {1})",
-            )
-        )
-        return form.format(one, other)
-
-
-def draw_fields(of: ProgramDraw, name: str) -> VertexSpec:
-    """Draw the fields of a vertex type: some of each kind."""
-    fields = [FieldSpec("x", "value", of.draw.choice(DTYPES), init=of.draw.randint(0, 5))]
-    if of.chance(0.4):
-        fields.append(FieldSpec("y", "value", of.draw.choice(DTYPES), 2))
-    if of.chance(0.6):
-        fields.append(FieldSpec("s", "shared", of.draw.choice(DTYPES), of.draw.choice((0, 0, 2))))
-    if of.chance(0.25):
-        combine = of.draw.choice(("mean", "replica_mean"))
-        fields.append(FieldSpec("mean", "shared", "f8", combine=combine))
-    for number in range(of.draw.choice((0, 1, 1, 2))):
-        combine = of.draw.choice(("sum", "sum", "sum", "min", "max", "gcd"))
-        dtype = of.draw.choice(DTYPES)
-        length = 0 if combine == "gcd" else of.draw.choice((0, 0, 2))
-        fields.append(FieldSpec(f"d{number}", "delta", dtype, length, combine))
-    if of.chance(0.3):
-        fields.append(FieldSpec("m", "master", "i8", init=of.draw.randint(0, 3)))
-    if of.chance(0.4):
-        fields.append(FieldSpec("r", "mirror", "i8"))
-    if of.chance(0.5):
-        fields.append(FieldSpec("c", "data", of.draw.choice(("i4", "f4"))))
-    return VertexSpec(name, tuple(fields))
-
-
-def draw_types(of: ProgramDraw) -> None:
-    """Draw vertex types, edge types between them, and the context."""
-    names = TYPES[: of.draw.randint(1, 3)]
-    for number in range(of.draw.randint(max(1, len(names) - 1), 3)):
-        if number < len(names) - 1:  # so that each type has an edge type
-            ends = (names[number], names[number + 1])
-        elif number == 0:
-            ends = (names[0], names[0])
-        else:
-            ends = (of.draw.choice(names), of.draw.choice(names))
-        fields = [FieldSpec("w", "data", "i4")] if of.chance(0.6) and not number else []
-        fields += [FieldSpec("k", "mirror", "i8")] if of.chance(0.4) else []
-        of.edges[EDGES[number]] = EdgeSpec(EDGES[number], ends, tuple(fields))
-    for name in names:
-        of.vertices[name] = draw_fields(of, name)
-    alone = [name for name in names if all(set(e.ends) != {name} for e in of.edges.values())]
-    if alone and of.chance(0.4):
-        name = of.draw.choice(alone)
-        of.vertices[name] = of.vertices[name]._replace(whole=True)
-    if of.chance(0.7):
-        of.context["all"] = FieldSpec("all", "value", "i8")
-        of.context["sum"] = FieldSpec("sum", "total", "f8")
-        if of.chance(0.5):
-            of.context["top"] = FieldSpec("top", "value", "i8")
-            of.context["most"] = FieldSpec("most", "total", "f8", combine="max")
-
-
-def list_atoms(of: ProgramDraw, row: str, fields, kinds, without=()) -> list[str]:
-    """List what a function may read of a row."""
-    kinds = tuple(kind for kind in kinds if not of.steady or kind == "data")
-    out = [f"{row}.id"] if row not in ("tau", "p", *EDGES) and row != "v" else []
-    for each in fields:
-        if each.kind in kinds and each.name not in without and each.combine in ("sum", "max"):
-            entries = range(each.length) if each.length else [None]
-            out += [f"{row}.{each.name}" + ("" if k is None else f"[{k}]") for k in entries]
-    return out
-
-
-def change(of: ProgramDraw, row: str, each: FieldSpec, atoms) -> str:
-    """Return a statement that changes a field as an Exchange may."""
-    at = f"{row}.{each.name}" + (f"[{of.draw.randrange(each.length)}]" if each.length else "")
-    e = of.expression(atoms)
-    match each.combine:
-        case "min" | "max":
-            return f"{at} = {each.combine}({at}, {e} % {PRIME})"
-        case "gcd":
-            return f"{at} = gcd({at}, {e} % {PRIME})"
-    return f"{at} += {e} % 13"
 
 
 def draw_exchange(of: ProgramDraw, *, enumerated: str = "", edge: str = "") -> ExchangeSpec:
@@ -214,7 +90,9 @@ def draw_vertex_exchange(of, spec, rows, over, *, named, enumerated) -> Exchange
     kinds = ("value", "data")
     atoms = ["p.a", *list_atoms(of, over, mine, kinds, written[rows[over]])]
     atoms += list_atoms(of, f"e.{other}", theirs, kinds, written[rows[other]])
-    atoms += [a.replace(f"{spec.name}.", "e.") for a in list_atoms(of, spec.name, spec.fields, ["data"])]
+    atoms += [
+        a.replace(f"{spec.name}.", "e.") for a in list_atoms(of, spec.name, spec.fields, ["data"])
+    ]
     lines = []
     for row, each in chosen:
         at = row if row == over else f"e.{other}"
@@ -262,7 +140,11 @@ def draw_apply(of: ProgramDraw, name: str) -> ApplySpec:
         lines = [keep(of, of.draw.choice(targets), take_delta(of, each)) for each in deltas]
         lines += [keep(of, each, of.expression(["v.id", *atoms])) for each in targets]
     if "sum" in of.context and not of.rotates and of.chance(0.5):
-        what = "1" if of.steady else of.draw.choice([f"v.{state[0].name}" if not state[0].length else "1", "v.id"])
+        what = (
+            "1"
+            if of.steady
+            else of.draw.choice([f"v.{state[0].name}" if not state[0].length else "1", "v.id"])
+        )
         lines.append(f"tau.sum += {what}")
     function = of.add_function(["v", "tau"], lines) if lines or deltas else ""
     drawn = ApplySpec(name, function, all=not of.rotates and of.chance(0.15))
@@ -276,7 +158,9 @@ def draw_sync(of: ProgramDraw) -> GlobalSyncSpec:
     lines = []
     if "sum" in of.context:
         lines.append(
-            "tau.all += int(tau.sum)" if of.steady else f"tau.all = (tau.all * 3 + int(tau.sum)) % {PRIME}"
+            "tau.all += int(tau.sum)"
+            if of.steady
+            else f"tau.all = (tau.all * 3 + int(tau.sum)) % {PRIME}"
         )
     if "most" in of.context:
         lines.append("tau.top = max(tau.top, int(max(tau.most, 0)))")
@@ -318,7 +202,9 @@ def draw_vector(of: ProgramDraw) -> VectorSpec | None:
     wide = [
         each.name
         for each in of.vertices[name].fields
-        if each.kind in STATE and each.dtype in ("i8", "f8") and not each.length
+        if each.kind in STATE
+        and each.dtype in ("i8", "f8")
+        and not each.length
         and each.combine == "sum"
     ]
     if of.chance(0.3) and wide:

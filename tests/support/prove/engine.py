@@ -1,4 +1,4 @@
-"""A case run by the engine: workers in one process, and messages in an order that a seed decides."""
+"""A case run by the engine: workers in one process; a seed decides the order of messages."""
 
 from __future__ import annotations
 

@@ -12,8 +12,16 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from support.prove.memory import EntryRow, Functions, Replicas, Row, Shares, Taus, as_array, row_class
+from support.prove.memory import (
+    EntryRow,
+    Functions,
+    Replicas,
+    Row,
+    Shares,
+    Taus,
+    as_array,
+    row_class,
+)
 from support.prove.operators import operate, read_arguments
 from support.prove.spec import (
     ApplySpec,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-
 from support.prove.spec import FieldSpec
 
 Cast = Callable[[Any], Any]

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from support.prove.memory import Replicas, Row, Taus
 from support.prove.spec import VectorSpec
 
