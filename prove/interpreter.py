@@ -287,8 +287,8 @@ class _Interpreter:
         return {**self.fixed[w], vertex: row, "v": row, "src": row, "dst": row}
 
     def _master_scope(self, vertex: str, v: int, row: Any) -> Scope:
-        """What a function for the master of v may get. Of a type that is cut, it sees the context as
-        the last GlobalSync has left it.
+        """What a function for the master of v may get. If its type is cut, the context is that of
+        the last GlobalSync.
         """
         replicas = self.types[vertex]
         scope = self._vertex_scope(vertex, row, replicas.homes[v])

@@ -81,6 +81,8 @@ class Row:
     """
 
     __slots__ = ("__dict__", "id", "sent")
+    id: int
+    sent: dict[str, Any]
     casts: dict[str, Cast] = {}
     lengths: dict[str, int] = {}
 
@@ -119,23 +121,25 @@ def row_class(fields: Sequence[FieldSpec]) -> type[Row]:
 
 
 class EntryRow:
-    """A row as `each` shows it: of fields that are as long as `each`, entry k alone."""
+    """A row as `each` shows it: of the fields that are as long, entry k alone, and no others."""
 
-    __slots__ = ("_k", "_length", "_row")
+    __slots__ = ("_k", "_length", "_row", "id")
+    id: int
 
     def __init__(self, row: Row, length: int, k: int) -> None:
-        for name, x in (("_row", row), ("_length", length), ("_k", k)):
+        for name, x in (("_row", row), ("_length", length), ("_k", k), ("id", row.id)):
             object.__setattr__(self, name, x)
 
+    def _find(self, name: str) -> Entries:
+        if self._row.lengths.get(name) != self._length:
+            raise AttributeError(f"{name} does not have an entry for each of {self._length}")
+        return self._row.__dict__[name]
+
     def __getattr__(self, name: str) -> Any:
-        x = getattr(self._row, name)
-        return x[self._k] if self._row.lengths.get(name) == self._length else x
+        return self._find(name)[self._k]
 
     def __setattr__(self, name: str, x: Any) -> None:
-        if self._row.lengths.get(name) == self._length:
-            getattr(self._row, name)[self._k] = x
-        else:
-            setattr(self._row, name, x)
+        self._find(name)[self._k] = x
 
 
 def elementwise(f: Callable, *values: Any) -> Any:
@@ -148,7 +152,7 @@ def elementwise(f: Callable, *values: Any) -> Any:
 def combine(field: FieldSpec, functions: Functions, gathered: Sequence[Any]) -> Any:
     """Combine what workers have gathered, in their order, beginning with `init`."""
     start = neutral(field)
-    result = [start] * field.length if field.length else start
+    result: Any = [start] * field.length if field.length else start
     for x in gathered:
         if field.combine == "sum":
             result = elementwise(lambda a, b: a + b, result, x)

@@ -105,22 +105,19 @@ def place_edges(
 
 
 def cut_block(whole: Part, kind: EdgeSpec, end: int, members: set[int]) -> Part:
-    """Cut a block out of the whole graph: these vertices at one end of an edge type, on all workers
-    that hold them; their edges there; and, where the other end is of another type, the vertices at
-    the other ends of these edges, on the workers that have such an edge.
+    """Cut a block out of the whole graph: these vertices at one end of an edge type, with all
+    workers that hold them; their edges there; and, if the other end is of another type, the
+    vertices at the other ends of these edges, with the workers that have such an edge.
     """
     edges = [[e for e in part if e.ends[end] in members] for part in whole.edges[kind.name]]
-    other = kind.ends[1 - end]
-    own: dict[int, Shares] = {v: dict.fromkeys(whole.shares[kind.ends[end]][v], 0) for v in members}
-    others: dict[int, Shares] = {}
+    own, other = kind.ends[end], kind.ends[1 - end]
+    touched: dict[int, Shares] = {}
     for w, part in enumerate(edges):
         for edge in part:
-            _count(own[edge.ends[end]], w)
-            if other != kind.ends[end]:
-                _count(others.setdefault(edge.ends[1 - end], {}), w)
+            _count(touched.setdefault(edge.ends[1 - end], {}), w)
     shares: dict[str, dict[int, Shares]] = {name: {} for name in whole.shares}
-    shares[other] = others
-    shares[kind.ends[end]] = own
+    shares[other] = touched
+    shares[own] = {v: whole.shares[own][v] for v in members}
     return Part({kind.name: edges}, shares)
 
 
