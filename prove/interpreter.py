@@ -187,7 +187,7 @@ class _Interpreter:
     # MiniBatch
 
     def _cut_blocks(self, batch: MiniBatchSpec, path: tuple[int, ...]) -> Iterator[Part]:
-        """Yield the blocks of a MiniBatch."""
+        """Yield the blocks of a MiniBatch. One block alone is the whole graph."""
         kind, vertex = self._enumerated(batch)
         count = len(self.types[vertex].masters)
         repetition = self.passes[path] = self.passes.get(path, -1) + 1
@@ -196,7 +196,9 @@ class _Interpreter:
         if sorted(v for block in vertices for v in block) != list(range(count)):
             raise ValueError(f"the blocks do not hold each {vertex} once")
         for block in vertices:
-            if kind is None:
+            if len(vertices) == 1:
+                yield self.whole
+            elif kind is None:
                 own = {v: self.whole.shares[vertex][v] for v in block}
                 yield Part({}, {**dict.fromkeys(self.types, {}), vertex: own})
             else:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from prove.spec import FieldSpec
 
@@ -54,8 +55,10 @@ def neutral(field: FieldSpec) -> Any:
     return limits.max if field.combine == "min" else limits.min
 
 
-class Entries(list):
-    """The numbers of a field with a length, each cut to the dtype when it is stored."""
+class Entries(NDArrayOperatorsMixin, list):
+    """The numbers of a field with a length, each cut to the dtype when it is stored. Whole fields
+    are added and multiplied as arrays of numpy.
+    """
 
     __slots__ = ("cast",)
 
@@ -73,6 +76,10 @@ class Entries(list):
             super().__setitem__(k, [self.cast(y) for y in np.broadcast_to(x, count).tolist()])
         else:
             super().__setitem__(k, self.cast(x))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *numbers: Any, **words: Any) -> Any:
+        arrays = [np.array(list(x)) if isinstance(x, Entries) else x for x in numbers]
+        return getattr(ufunc, method)(*arrays, **words)
 
 
 class Row:

@@ -61,8 +61,8 @@ def operate(stage: VectorSpec, types: dict[str, Replicas], taus: Taus, p: Simple
         for row in replicas.masters:
             fields = [_entries(row, name, taus.root, p) for name in rest]
             total += float(sum(map(NUMBERS[stage.operator], *fields)))
-        taus.root.put(named["into"], math.sqrt(total) if stage.operator == "Norm2" else total)
-        taus.send(totals=False)
+        for row in [taus.root, *taus.rows]:
+            row.put(named["into"], math.sqrt(total) if stage.operator == "Norm2" else total)
         return
     by = _number(named.get("by", 0), taus.root, p)
     for v, row in enumerate(replicas.masters):
