@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from prove.interpreter import interpret
-from prove.spec import (
+from support.prove.interpreter import interpret
+from support.prove.spec import (
     ApplySpec,
     BarrierSpec,
     EdgeSpec,

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from prove.memory import Replicas, Row, Shares, row_class
-from prove.spec import EdgeSpec, GraphSpec, Placement, ProgramSpec
+from support.prove.memory import Replicas, Row, Shares, row_class
+from support.prove.spec import EdgeSpec, GraphSpec, Placement, ProgramSpec
 
 Scope = dict[str, Any]  # what a function may get, by the name of its parameter
 

@@ -12,10 +12,9 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
-
-from prove.memory import EntryRow, Functions, Replicas, Taus, as_array
-from prove.operators import operate, read_arguments
-from prove.parts import (
+from support.prove.memory import EntryRow, Functions, Replicas, Taus, as_array
+from support.prove.operators import operate, read_arguments
+from support.prove.parts import (
     Part,
     PlacedEdge,
     Scope,
@@ -25,7 +24,7 @@ from prove.parts import (
     find_shares,
     place_edges,
 )
-from prove.spec import (
+from support.prove.spec import (
     ApplySpec,
     BarrierSpec,
     EdgeSpec,

@@ -12,9 +12,8 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from prove.memory import Replicas, Row, Taus
-from prove.spec import VectorSpec
+from support.prove.memory import Replicas, Row, Taus
+from support.prove.spec import VectorSpec
 
 NUMBERS: dict[str, Callable[..., float]] = {
     "Dot": lambda x, y: x * y,

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-
-from prove.spec import FieldSpec
+from support.prove.spec import FieldSpec
 
 Cast = Callable[[Any], Any]
 Functions = dict[str, tuple[Callable, tuple[str, ...]]]

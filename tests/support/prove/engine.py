@@ -1,0 +1,168 @@
+"""A case run by the engine: workers in one process, and messages in an order that a seed decides."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from support.machines.keeping import InMemory, LedWorkers
+from support.machines.team import Team
+from support.prove.case import Case, edges_of
+from support.prove.source import write_program
+from support.prove.spec import MiniBatchSpec, Outcome, Placement
+
+from tux.base.random import key, permutation
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.engine.training import Training
+from tux.graph.orders import order_of
+from tux.program.sources import find
+from tux.stages.blocks.block_cuts import Size
+
+STATE = ("value", "shared", "master")
+
+
+@contextmanager
+def load_program(case: Case):
+    """Give an instance of the program's class, from a file."""
+    before = set(sys.modules)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "drawn.py")
+        file.write_text(write_program(case.program))
+        try:
+            yield find(str(file)).program()
+        finally:
+            sys.path.remove(folder)
+            for name in set(sys.modules) - before:
+                if getattr(sys.modules[name], "__file__", None) == str(file):
+                    del sys.modules[name]
+            linecache.cache.pop(str(file), None)
+
+
+def make_team(case: Case, program) -> Team:
+    """Return the workers of a case, before training."""
+    edges = edges_of(case.program, case.graph)
+    return Team(
+        program,
+        edges,
+        k=case.workers,
+        by=np.concatenate([case.parts[each.name] for each in case.program.edges]),
+        seed=case.seed,
+        slack=case.slack,
+        delivery=case.seed,
+        jit=case.jit,
+        threads=case.threads,
+    )
+
+
+def run_case(case: Case) -> tuple[Outcome, list[Outcome], Placement]:
+    """Run a case. Return what it ends with; the same of a run from each checkpoint; and where
+    masters were.
+    """
+    with load_program(case) as program:
+        team = make_team(case, program)
+        if not case.kept:
+            return read_outcome(case, team.train(case.epochs)), [], read_placement(case, team)
+        keeper = InMemory()
+        train_from(team, case, keeper)
+        again = make_team(case, program)
+        states = next(states for head, states in keeper.kept if head.epoch == case.kept)
+        train_from(again, case, None, states)
+        again.records = team.records
+        return read_outcome(case, team), [read_outcome(case, again)], read_placement(case, team)
+
+
+def train_from(team: Team, case: Case, keeper, states=None) -> None:
+    """Train workers whose states a keeper keeps at each epoch, or from `states` on."""
+    trainings, cluster = [Training(worker) for worker in team.workers], team.cluster
+    if keeper:
+        every = CheckpointInterval(epochs=1)
+        cluster = LedWorkers(team.workers, case.seed, every, case.epochs, keeper)
+    for rank, training in enumerate(trainings):
+        training.marks = cluster.marks[rank] if keeper else None
+        if states is not None:
+            training.resume(states[rank])
+    cluster.finish(
+        {rank: team._steps(rank, each, case.epochs, {}) for rank, each in enumerate(trainings)}
+    )
+    cluster.deliver_rest()
+
+
+def read_outcome(case: Case, team: Team) -> Outcome:
+    """Return what masters and the context hold."""
+    vertices = {
+        vertex.name: {
+            each.name: number_by_id(team, vertex.name, team.gather(vertex.name, each.name))
+            for each in vertex.fields
+            if each.kind in STATE
+        }
+        for vertex in case.program.vertices
+    }
+    context = {
+        each.name: np.array(getattr(team.tau, each.name))
+        for each in case.program.context
+        if each.kind in ("value", "shared")
+    }
+    return Outcome(vertices, context, [])
+
+
+def number_by_id(team: Team, name: str, array: np.ndarray) -> np.ndarray:
+    """Return the rows of an array by the numbers of the case, which are tux's ids."""
+    out = np.empty_like(array)
+    out[team.edges.ids[name].values] = array
+    return out
+
+
+def read_placement(case: Case, team: Team) -> Placement:
+    """Return where edges and masters are."""
+    masters = {}
+    for vertex in case.program.vertices:
+        home = np.empty(case.graph.sizes[vertex.name], int)
+        for worker in team.workers:
+            held = worker.graph.vertices[vertex.name]
+            mine = worker.master_ids(vertex.name) if held.is_cut else held.order[: held.n_train]
+            home[team.edges.ids[vertex.name].values[mine]] = worker.rank
+        masters[vertex.name] = home
+    return Placement(case.workers, case.parts, masters)
+
+
+class BlockOrders:
+    """The blocks of mini-batches as the engine has them: a function of a batch, whose n-th call is
+    about its n-th pass.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.passes = case, {}
+        self.edges = edges_of(case.program, case.graph)
+
+    def __call__(self, batch: MiniBatchSpec, epoch: int, repetition: int) -> list[np.ndarray]:
+        case = self.case
+        number = self.passes[id(batch)] = self.passes.get(id(batch), -1) + 1
+        edge = find_edge_type(case, batch)
+        roles = edge.ends if edge.ends[0] != edge.ends[1] else ("src", "dst")
+        name = edge.ends[roles.index(batch.over)]
+        order = order_of(self.edges, name, case.seed)
+        position = np.argsort(order)
+        end = case.graph.ends[edge.name][roles.index(batch.over)]
+        dense = np.argsort(self.edges.ids[name].values)[end]
+        degrees = np.bincount(position[dense], minlength=len(order))
+        cuts = Size(**dict([batch.size] if batch.size else [])).cuts(degrees)
+        count = len(cuts) - 1
+        blocks = range(count)
+        if batch.order == "shuffled":
+            blocks = permutation(key(case.seed, "blocks", number), count)
+        ids = self.edges.ids[name].values
+        return [ids[order[cuts[b] : cuts[b + 1]]] for b in blocks]
+
+
+def find_edge_type(case: Case, batch: MiniBatchSpec):
+    """Return the edge type of a mini-batch: that of its Exchanges, of which it has one."""
+    named = next(stage.edge for stage in batch.stages if hasattr(stage, "edge"))
+    return next(
+        edge
+        for number, edge in enumerate(case.program.edges)
+        if edge.name == named or (not named and not number)
+    )
