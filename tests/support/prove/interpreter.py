@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from types import SimpleNamespace
+from importlib.abc import InspectLoader
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
-from support.prove.memory import EntryRow, Functions, Replicas, Taus, as_array
+from support.prove.memory import EntryRow, Functions, Taus, VertexReplicas, as_array
 from support.prove.operators import operate, read_arguments
 from support.prove.parts import (
-    Part,
     PlacedEdge,
     Scope,
+    SeenPart,
     cut_block,
     end_names,
     find_end,
@@ -83,15 +84,24 @@ def interpret(
     return Outcome(vertices, run.context("value", "shared"), kept)
 
 
+class FunctionTexts(InspectLoader):
+    """The functions of a program as the text of a module."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        self.text = "\n".join(sources)
+
+    def get_source(self, fullname: str) -> str:
+        """Return the text of the module."""
+        return self.text
+
+
 def _compile(sources: dict[str, str]) -> Functions:
-    """Compile the functions of a program once, in one namespace."""
-    namespace: dict[str, Any] = {}
-    for name, source in sources.items():
-        exec(compile(source, f"<{name}>", "exec"), namespace)
-    codes = {name: namespace[name].__code__ for name in sources}
+    """Compile the functions of a program once, in one module, and find their parameters."""
+    module = ModuleType("functions")
+    FunctionTexts(sources.values()).exec_module(module)
+    functions = {name: getattr(module, name) for name in sources}
     return {
-        name: (namespace[name], code.co_varnames[: code.co_argcount])
-        for name, code in codes.items()
+        name: (f, f.__code__.co_varnames[: f.__code__.co_argcount]) for name, f in functions.items()
     }
 
 
@@ -116,7 +126,7 @@ class _Interpreter:
         self.fixed: list[Scope] = [{"tau": tau, "p": self.p} for tau in self.taus.rows]
         shares = find_shares(program, graph, placement)
         self.types = {
-            kind.name: Replicas(
+            kind.name: VertexReplicas(
                 kind.fields,
                 graph.vertex_data.get(kind.name, {}),
                 [int(w) for w in placement.masters[kind.name]],
@@ -132,7 +142,7 @@ class _Interpreter:
             )
             for kind in program.edges
         }
-        self.whole = Part(edges, shares)
+        self.whole = SeenPart(edges, shares)
 
     def begin_epoch(self, epoch: int) -> None:
         """Begin an epoch: metrics are forgotten."""
@@ -148,7 +158,7 @@ class _Interpreter:
             if field.kind in kinds
         }
 
-    def run_stages(self, stages: tuple, part: Part | None, path: tuple[int, ...]) -> None:
+    def run_stages(self, stages: tuple, part: SeenPart | None, path: tuple[int, ...]) -> None:
         """Run stages in turn, on a block or, without one, on the whole graph. `path` says where in
         the program they stand.
         """
@@ -176,7 +186,7 @@ class _Interpreter:
         function, names = self.functions[name]
         return function(*[scope[name] for name in names])
 
-    def shuffled(self, things: Iterable[Thing]) -> list[Thing]:
+    def draw_order(self, things: Iterable[Thing]) -> list[Thing]:
         """Return things in an order that the seed draws."""
         listed = list(things)
         if self.order is not None:
@@ -185,9 +195,9 @@ class _Interpreter:
 
     # MiniBatch
 
-    def _cut_blocks(self, batch: MiniBatchSpec, path: tuple[int, ...]) -> Iterator[Part]:
+    def _cut_blocks(self, batch: MiniBatchSpec, path: tuple[int, ...]) -> Iterator[SeenPart]:
         """Yield the blocks of a MiniBatch. One block alone is the whole graph."""
-        kind, vertex = self._enumerated(batch)
+        kind, vertex = self._find_enumerated(batch)
         count = len(self.types[vertex].masters)
         repetition = self.passes[path] = self.passes.get(path, -1) + 1
         blocks = self.blocks(batch, self.epoch, repetition) if batch.size else [range(count)]
@@ -199,11 +209,11 @@ class _Interpreter:
                 yield self.whole
             elif kind is None:
                 own = {v: self.whole.shares[vertex][v] for v in block}
-                yield Part({}, {**dict.fromkeys(self.types, {}), vertex: own})
+                yield SeenPart({}, {**dict.fromkeys(self.types, {}), vertex: own})
             else:
                 yield cut_block(self.whole, *kind, set(block))
 
-    def _enumerated(self, batch: MiniBatchSpec) -> tuple[tuple[EdgeSpec, int] | None, str]:
+    def _find_enumerated(self, batch: MiniBatchSpec) -> tuple[tuple[EdgeSpec, int] | None, str]:
         """Find the edge type and its end whose vertices a MiniBatch enumerates, if there is an
         Exchange in it, and their type.
         """
@@ -226,12 +236,12 @@ class _Interpreter:
 
     # Exchange and ForEach
 
-    def _exchange(self, stage: ExchangeSpec, part: Part) -> None:
+    def _exchange(self, stage: ExchangeSpec, part: SeenPart) -> None:
         kind = self._edge_type(stage)
         name = end_names(kind)[find_end(kind, stage.over)]
         takes_edges = bool(stage.function) and "edges" in self.functions[stage.function][1]
         for w in self.workers:
-            edges = self.shuffled(part.edges[kind.name][w])
+            edges = self.draw_order(part.edges[kind.name][w])
             if takes_edges or stage.enter or stage.leave:
                 self._exchange_by_vertex(stage, part, w, edges, takes_edges)
                 continue
@@ -240,7 +250,12 @@ class _Interpreter:
                     self.call(stage.function, edge.scope)
 
     def _exchange_by_vertex(
-        self, stage: ExchangeSpec, part: Part, w: int, edges: list[PlacedEdge], takes_edges: bool
+        self,
+        stage: ExchangeSpec,
+        part: SeenPart,
+        w: int,
+        edges: list[PlacedEdge],
+        takes_edges: bool,
     ) -> None:
         """Call the functions of an Exchange for each vertex that worker w holds."""
         kind = self._edge_type(stage)
@@ -249,7 +264,7 @@ class _Interpreter:
         grouped: dict[int, list[PlacedEdge]] = {}
         for edge in edges:
             grouped.setdefault(edge.ends[end], []).append(edge)
-        for v in self.shuffled(part.shares[vertex]):
+        for v in self.draw_order(part.shares[vertex]):
             row = self.types[vertex].rows[w].get(v)
             if row is None or not self._is_visited(kind, end, v, w):
                 continue
@@ -266,8 +281,8 @@ class _Interpreter:
                 self.call(stage.leave, scope)
 
     def _is_visited(self, kind: EdgeSpec, end: int, v: int, w: int) -> bool:
-        """Whether worker w visits v at this end: of an end that is whole, the worker with its edges
-        does, or else the one with its master.
+        """Return True if worker w visits v at this end: of an end that is whole, the worker with
+        its edges does, or else the one with its master.
         """
         if kind.whole != ("src", "dst")[end]:
             return True
@@ -275,11 +290,11 @@ class _Interpreter:
         holders = [r for r, part in parts if any(edge.ends[end] == v for edge in part)]
         return w == (holders[0] if holders else self.types[kind.ends[end]].homes[v])
 
-    def _for_each(self, stage: ForEachSpec, part: Part) -> None:
+    def _for_each(self, stage: ForEachSpec, part: SeenPart) -> None:
         vertex = self._vertex_type(stage.vertex)
         replicas = self.types[vertex]
         for w in self.workers:
-            for v in self.shuffled(part.shares[vertex]):
+            for v in self.draw_order(part.shares[vertex]):
                 row = replicas.rows[w].get(v)
                 if row is not None and (not stage.once or replicas.homes[v] == w):
                     self.call(stage.function, self._vertex_scope(vertex, row, w))
@@ -288,8 +303,8 @@ class _Interpreter:
         return {**self.fixed[w], vertex: row, "v": row, "src": row, "dst": row}
 
     def _master_scope(self, vertex: str, v: int, row: Any) -> Scope:
-        """What a function for the master of v may get. If its type is cut, the context is that of
-        the last GlobalSync.
+        """Return all that a function for the master of v may get. If its type is cut, the context
+        is that of the last GlobalSync.
         """
         replicas = self.types[vertex]
         scope = self._vertex_scope(vertex, row, replicas.homes[v])
@@ -297,10 +312,10 @@ class _Interpreter:
 
     # Apply and GlobalSync
 
-    def _apply(self, stage: ApplySpec, part: Part) -> None:
+    def _apply(self, stage: ApplySpec, part: SeenPart) -> None:
         shares = (self.whole if stage.all else part).shares[stage.vertex]
         replicas = self.types[stage.vertex]
-        for v in self.shuffled(shares):
+        for v in self.draw_order(shares):
             if stage.gather:
                 replicas.gather(v, shares[v], self.functions)
             if stage.function:
@@ -317,11 +332,11 @@ class _Interpreter:
         for each in rows:
             self.call(stage.function, self._master_scope(stage.vertex, v, each))
 
-    def _global_sync(self, stage: GlobalSyncSpec, part: Part) -> None:
+    def _global_sync(self, stage: GlobalSyncSpec, part: SeenPart) -> None:
         if stage.aggregate:
             vertex = stage.over or next(iter(self.types))
             replicas = self.types[vertex]
-            for v in self.shuffled(range(len(replicas.masters))):
+            for v in self.draw_order(range(len(replicas.masters))):
                 scope = self._master_scope(vertex, v, replicas.masters[v])
                 self.call(stage.aggregate, scope)
         self.taus.gather(self.functions, totals=bool(stage.function))
@@ -331,7 +346,7 @@ class _Interpreter:
 
     # Operators on vectors
 
-    def _operate(self, stage: VectorSpec, part: Part) -> None:
+    def _operate(self, stage: VectorSpec, part: SeenPart) -> None:
         if stage.operator != "Zip":
             operate(stage, self.types, self.taus, self.p)
             return
@@ -340,7 +355,7 @@ class _Interpreter:
         self._apply(ApplySpec(vertex, function, gather=gather, all=True, each=each), part)
 
 
-RUNNERS: dict[type, Callable[[_Interpreter, Any, Part], None]] = {
+RUNNERS: dict[type, Callable[[_Interpreter, Any, SeenPart], None]] = {
     ExchangeSpec: _Interpreter._exchange,
     ForEachSpec: _Interpreter._for_each,
     ApplySpec: _Interpreter._apply,

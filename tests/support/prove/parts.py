@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from support.prove.memory import Replicas, Row, Shares, row_class
+from support.prove.memory import FieldRow, Shares, VertexReplicas, row_class
 from support.prove.spec import EdgeSpec, GraphSpec, Placement, ProgramSpec
 
 Scope = dict[str, Any]  # what a function may get, by the name of its parameter
@@ -19,7 +19,7 @@ class EdgeView:
 
     __slots__ = ("_ends", "_fields")
 
-    def __init__(self, ends: Scope, fields: Row) -> None:
+    def __init__(self, ends: Scope, fields: FieldRow) -> None:
         object.__setattr__(self, "_ends", ends)
         object.__setattr__(self, "_fields", fields)
 
@@ -38,7 +38,7 @@ class PlacedEdge(NamedTuple):
     scope: Scope
 
 
-class Part(NamedTuple):
+class SeenPart(NamedTuple):
     """The part of a graph that a stage sees. `edges`: by edge type, those of each worker. `shares`:
     by vertex type, for each vertex that is visited, the workers that take part, each with the
     number of its edges of the vertex.
@@ -84,7 +84,7 @@ def place_edges(
     kind: EdgeSpec,
     graph: GraphSpec,
     workers: Sequence[int],
-    types: dict[str, Replicas],
+    types: dict[str, VertexReplicas],
     fixed: list[Scope],
 ) -> list[list[PlacedEdge]]:
     """Make the edges of a type on each worker. `workers`: that of each edge; `fixed`: what all
@@ -103,7 +103,7 @@ def place_edges(
     return placed
 
 
-def cut_block(whole: Part, kind: EdgeSpec, end: int, members: set[int]) -> Part:
+def cut_block(whole: SeenPart, kind: EdgeSpec, end: int, members: set[int]) -> SeenPart:
     """Cut a block out of the whole graph: these vertices at one end of an edge type, with all
     workers that hold them; their edges there; and, if the other end is of another type, the
     vertices at the other ends of these edges, with the workers that have such an edge.
@@ -117,7 +117,7 @@ def cut_block(whole: Part, kind: EdgeSpec, end: int, members: set[int]) -> Part:
     shares: dict[str, dict[int, Shares]] = {name: {} for name in whole.shares}
     shares[other] = touched
     shares[own] = {v: whole.shares[own][v] for v in members}
-    return Part({kind.name: edges}, shares)
+    return SeenPart({kind.name: edges}, shares)
 
 
 def _ends(graph: GraphSpec, kind: EdgeSpec) -> np.ndarray:
