@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from support.prove.spec import FieldSpec
 
 Cast = Callable[[Any], Any]
@@ -53,8 +54,10 @@ def neutral(field: FieldSpec) -> Any:
     return limits.max if field.combine == "min" else limits.min
 
 
-class Entries(list):
-    """The numbers of a field with a length, each cut to the dtype when it is stored."""
+class FieldEntries(NDArrayOperatorsMixin, list):
+    """The numbers of a field with a length, each cut to the dtype when it is stored. Whole fields
+    are added and multiplied as arrays of numpy.
+    """
 
     __slots__ = ("cast",)
 
@@ -73,13 +76,19 @@ class Entries(list):
         else:
             super().__setitem__(k, self.cast(x))
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *numbers: Any, **words: Any) -> Any:
+        arrays = [np.array(list(x)) if isinstance(x, FieldEntries) else x for x in numbers]
+        return getattr(ufunc, method)(*arrays, **words)
 
-class Row:
+
+class FieldRow:
     """Fields of one vertex or edge, or of the context, by name. `id` is the number of the vertex;
     `sent`: of a mirror, the shared fields as the master has sent them.
     """
 
     __slots__ = ("__dict__", "id", "sent")
+    id: int
+    sent: dict[str, Any]
     casts: dict[str, Cast] = {}
     lengths: dict[str, int] = {}
 
@@ -89,7 +98,7 @@ class Row:
         for name, x in fields.items():
             cast, length = self.casts[name], self.lengths[name]
             self.__dict__[name] = (
-                Entries(cast, np.broadcast_to(x, length).tolist()) if length else cast(x)
+                FieldEntries(cast, np.broadcast_to(x, length).tolist()) if length else cast(x)
             )
 
     def __setattr__(self, name: str, x: Any) -> None:
@@ -97,7 +106,7 @@ class Row:
             raise AttributeError(f"{name} is no number of a field that may be set")
         self.__dict__[name] = self.casts[name](x)
 
-    def put(self, name: str, x: Any) -> None:
+    def store(self, name: str, x: Any) -> None:
         """Set a whole field, of one number or many."""
         if self.lengths[name]:
             self.__dict__[name][:] = list(x)
@@ -110,31 +119,33 @@ class Row:
         self.sent[name] = list(x) if self.lengths[name] else x
 
 
-def row_class(fields: Sequence[FieldSpec]) -> type[Row]:
+def row_class(fields: Sequence[FieldSpec]) -> type[FieldRow]:
     """Make the class of rows with these fields."""
     casts = {field.name: cast_to(field.dtype) for field in fields}
     lengths = {field.name: field.length for field in fields}
-    return type("RowOfFields", (Row,), {"__slots__": (), "casts": casts, "lengths": lengths})
+    return type("RowOfFields", (FieldRow,), {"__slots__": (), "casts": casts, "lengths": lengths})
 
 
 class EntryRow:
-    """A row as `each` shows it: of fields that are as long as `each`, entry k alone."""
+    """A row as `each` shows it: of the fields that are as long, entry k alone, and no others."""
 
-    __slots__ = ("_k", "_length", "_row")
+    __slots__ = ("_k", "_length", "_row", "id")
+    id: int
 
-    def __init__(self, row: Row, length: int, k: int) -> None:
-        for name, x in (("_row", row), ("_length", length), ("_k", k)):
+    def __init__(self, row: FieldRow, length: int, k: int) -> None:
+        for name, x in (("_row", row), ("_length", length), ("_k", k), ("id", row.id)):
             object.__setattr__(self, name, x)
 
+    def _find(self, name: str) -> FieldEntries:
+        if self._row.lengths.get(name) != self._length:
+            raise AttributeError(f"{name} does not have an entry for each of {self._length}")
+        return self._row.__dict__[name]
+
     def __getattr__(self, name: str) -> Any:
-        x = getattr(self._row, name)
-        return x[self._k] if self._row.lengths.get(name) == self._length else x
+        return self._find(name)[self._k]
 
     def __setattr__(self, name: str, x: Any) -> None:
-        if self._row.lengths.get(name) == self._length:
-            getattr(self._row, name)[self._k] = x
-        else:
-            setattr(self._row, name, x)
+        self._find(name)[self._k] = x
 
 
 def elementwise(f: Callable, *values: Any) -> Any:
@@ -147,7 +158,7 @@ def elementwise(f: Callable, *values: Any) -> Any:
 def combine(field: FieldSpec, functions: Functions, gathered: Sequence[Any]) -> Any:
     """Combine what workers have gathered, in their order, beginning with `init`."""
     start = neutral(field)
-    result = [start] * field.length if field.length else start
+    result: Any = [start] * field.length if field.length else start
     for x in gathered:
         if field.combine == "sum":
             result = elementwise(lambda a, b: a + b, result, x)
@@ -176,10 +187,10 @@ def fold(field: FieldSpec, old: Any, changes: list[Any], edges: list[int]) -> An
     return elementwise(add, old, *changes)
 
 
-class Replicas:
+class VertexReplicas:
     """The vertices of one type on all workers: `masters[v]`, and `rows[w][v]` where worker w has
-    edges of v. A vertex without edges is where its master is. `alone`: where each row is the
-    master itself, as on one worker, and where the type is whole.
+    edges of v. A vertex without edges is where its master is. `alone`: where no vertex is cut, each
+    row is the master itself.
     """
 
     def __init__(
@@ -187,14 +198,14 @@ class Replicas:
         fields: Sequence[FieldSpec],
         values: dict[str, np.ndarray],
         homes: Sequence[int],
-        shares: list[Shares],
+        shares: dict[int, Shares],
         workers: int,
-        alone: bool,
     ) -> None:
-        self.fields, self.homes, self.shares, self.alone = fields, homes, shares, alone
+        self.fields, self.homes, self.shares = fields, homes, shares
+        self.alone = alone = all(list(share) == [homes[v]] for v, share in shares.items())
         make = row_class(fields)
 
-        def row(v: int, absent: str) -> Row:
+        def row(v: int, absent: str) -> FieldRow:
             kept = [field for field in fields if field.kind != absent]
             return make(
                 v,
@@ -202,8 +213,8 @@ class Replicas:
             )
 
         self.masters = [row(v, "" if alone else "mirror") for v in range(len(shares))]
-        self.rows: list[dict[int, Row]] = [{} for _ in range(workers)]
-        for v, share in enumerate(shares):
+        self.rows: list[dict[int, FieldRow]] = [{} for _ in range(workers)]
+        for v, share in shares.items():
             for w in share:
                 self.rows[w][v] = self.masters[v] if alone else row(v, "master")
                 self._mark_sent(self.rows[w][v])
@@ -212,7 +223,7 @@ class Replicas:
         """The fields of these kinds."""
         return [field.name for field in self.fields if field.kind in kinds]
 
-    def _mark_sent(self, row: Row) -> None:
+    def _mark_sent(self, row: FieldRow) -> None:
         for name in self.names("shared"):
             row.keep_sent(name)
 
@@ -230,11 +241,11 @@ class Replicas:
                     elementwise(lambda a, b: a - b, row.__dict__[name], row.sent[name])
                     for row in rows
                 ]
-                master.put(name, fold(field, master.__dict__[name], changes, edges))
+                master.store(name, fold(field, master.__dict__[name], changes, edges))
                 for row in rows:
                     row.keep_sent(name)
             elif field.kind == "delta":
-                master.put(name, combine(field, functions, [row.__dict__[name] for row in rows]))
+                master.store(name, combine(field, functions, [row.__dict__[name] for row in rows]))
                 for row in rows:
                     _clear(field, row)
 
@@ -254,17 +265,17 @@ class Replicas:
         for w in self.shares[v]:
             row = self.rows[w][v]
             for name in self.names("value"):
-                row.put(name, master.__dict__[name])
+                row.store(name, master.__dict__[name])
             for name in self.names("shared"):
                 own = elementwise(lambda a, b: a - b, row.__dict__[name], row.sent[name])
-                row.put(name, master.__dict__[name])
+                row.store(name, master.__dict__[name])
                 row.keep_sent(name)
-                row.put(name, elementwise(lambda a, b: a + b, row.__dict__[name], own))
+                row.store(name, elementwise(lambda a, b: a + b, row.__dict__[name], own))
 
 
-def _clear(field: FieldSpec, row: Row) -> None:
+def _clear(field: FieldSpec, row: FieldRow) -> None:
     start = neutral(field)
-    row.put(field.name, [start] * field.length if field.length else start)
+    row.store(field.name, [start] * field.length if field.length else start)
 
 
 class Taus:
@@ -285,19 +296,19 @@ class Taus:
             return
         for field in self.fields:
             parts = [row.__dict__[field.name] for row in self.rows]
+            old = self.root.__dict__[field.name]
             if field.kind == "shared":
-                old = self.root.__dict__[field.name]
                 changes = [elementwise(lambda a, b: a - b, part, old) for part in parts]
-                self.root.put(field.name, fold(field, old, changes, [1] * len(changes)))
+                self.root.store(field.name, fold(field, old, changes, [1] * len(changes)))
             elif field.kind == "total" and totals:
-                self.root.put(field.name, combine(field, functions, parts))
+                self.root.store(field.name, combine(field, functions, [old, *parts]))
 
     def send(self, totals: bool) -> None:
         """Send the root's fields to all workers; if totals have been taken, clear them."""
         for field in self.fields:
             for row in [self.root, *self.rows]:
                 if field.kind != "total":
-                    row.put(field.name, self.root.__dict__[field.name])
+                    row.store(field.name, self.root.__dict__[field.name])
                 elif totals:
                     _clear(field, row)
 
@@ -309,7 +320,7 @@ class Taus:
                     _clear(field, row)
 
 
-def as_array(field: FieldSpec, rows: Sequence[Row]) -> np.ndarray:
+def as_array(field: FieldSpec, rows: Sequence[FieldRow]) -> np.ndarray:
     """Return a field of n rows: (n,) or (n, length)."""
     shape = (len(rows), field.length) if field.length else (len(rows),)
     numbers = [row.__dict__[field.name] for row in rows]

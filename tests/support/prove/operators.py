@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from support.prove.memory import Replicas, Row, Taus
+from support.prove.memory import FieldRow, Taus, VertexReplicas
 from support.prove.spec import VectorSpec
 
 NUMBERS: dict[str, Callable[..., float]] = {
@@ -51,7 +51,9 @@ def read_arguments(stage: VectorSpec) -> Arguments:
     return Arguments(vertex, rest, named)
 
 
-def operate(stage: VectorSpec, types: dict[str, Replicas], taus: Taus, p: SimpleNamespace) -> None:
+def operate(
+    stage: VectorSpec, types: dict[str, VertexReplicas], taus: Taus, p: SimpleNamespace
+) -> None:
     """Run an operator other than Zip on all masters of its type."""
     vertex, rest, named = read_arguments(stage)
     replicas = types[vertex]
@@ -60,8 +62,8 @@ def operate(stage: VectorSpec, types: dict[str, Replicas], taus: Taus, p: Simple
         for row in replicas.masters:
             fields = [_entries(row, name, taus.root, p) for name in rest]
             total += float(sum(map(NUMBERS[stage.operator], *fields)))
-        taus.root.put(named["into"], math.sqrt(total) if stage.operator == "Norm2" else total)
-        taus.send(totals=False)
+        for row in [taus.root, *taus.rows]:
+            row.store(named["into"], math.sqrt(total) if stage.operator == "Norm2" else total)
         return
     by = _number(named.get("by", 0), taus.root, p)
     for v, row in enumerate(replicas.masters):
@@ -88,7 +90,7 @@ def _split(text: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3] or ""
 
 
-def _number(written: Any, tau: Row, p: SimpleNamespace) -> float:
+def _number(written: Any, tau: FieldRow, p: SimpleNamespace) -> float:
     """Return the number that an argument names: itself, or that of a field of tau or of a
     parameter.
     """
@@ -101,11 +103,11 @@ def _number(written: Any, tau: Row, p: SimpleNamespace) -> float:
     return -found if sign else found
 
 
-def _index(text: str, tau: Row, p: SimpleNamespace) -> int:
+def _index(text: str, tau: FieldRow, p: SimpleNamespace) -> int:
     return int(text) if text.lstrip("-").isdigit() else int(_number(text, tau, p))
 
 
-def _entries(row: Row, field: str, tau: Row, p: SimpleNamespace) -> list[Any]:
+def _entries(row: FieldRow, field: str, tau: FieldRow, p: SimpleNamespace) -> list[Any]:
     """Return the numbers of a field of one vertex, or the one entry that "s[i]" names."""
     _, name, index = _split(field)
     x = row.__dict__[name]
@@ -114,12 +116,14 @@ def _entries(row: Row, field: str, tau: Row, p: SimpleNamespace) -> list[Any]:
     return list(x) if row.lengths[name] else [x]
 
 
-def _set_entries(row: Row, field: str, numbers: list[Any], tau: Row, p: SimpleNamespace) -> None:
+def _set_entries(
+    row: FieldRow, field: str, numbers: list[Any], tau: FieldRow, p: SimpleNamespace
+) -> None:
     _, name, index = _split(field)
     if index:
         row.__dict__[name][_index(index, tau, p)] = numbers[0]
     else:
-        row.put(name, numbers if row.lengths[name] else numbers[0])
+        row.store(name, numbers if row.lengths[name] else numbers[0])
 
 
 def _divide(a: float, b: float) -> float:
