@@ -334,7 +334,7 @@ class _Interpreter:
 
     def _global_sync(self, stage: GlobalSyncSpec, part: SeenPart) -> None:
         if stage.aggregate:
-            vertex = stage.over or next(iter(self.types))
+            vertex = stage.over
             replicas = self.types[vertex]
             for v in self.draw_order(range(len(replicas.masters))):
                 scope = self._master_scope(vertex, v, replicas.masters[v])
