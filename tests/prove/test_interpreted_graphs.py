@@ -14,8 +14,8 @@ from support.prove.spec import (
     GlobalSyncSpec,
     GraphSpec,
     MiniBatchSpec,
-    Outcome,
-    Placement,
+    MasterState,
+    EdgePlacement,
     ProgramSpec,
     RepeatSpec,
     VertexSpec,
@@ -24,7 +24,7 @@ from support.prove.spec import (
 
 def one_type(
     graph: nx.DiGraph, fields: tuple[FieldSpec, ...], tau: tuple[FieldSpec, ...], **parts: tuple
-) -> tuple[ProgramSpec, GraphSpec, Placement]:
+) -> tuple[ProgramSpec, GraphSpec, EdgePlacement]:
     """A program on the vertices and links of a graph, which lie on three workers."""
     program = ProgramSpec(
         (VertexSpec("page", fields),),
@@ -38,12 +38,12 @@ def one_type(
     sizes = {"page": len(graph)}
     places = {"link": np.arange(ends.shape[1]) % 3}
     homes = {"page": np.arange(len(graph)) % 3}
-    return program, GraphSpec(sizes, {"link": ends}, {}, {}), Placement(3, places, homes)
+    return program, GraphSpec(sizes, {"link": ends}, {}, {}), EdgePlacement(3, places, homes)
 
 
 def run_on_three(
     graph: nx.DiGraph, fields: tuple, tau: tuple, epochs: int, **parts: tuple
-) -> Outcome:
+) -> MasterState:
     outcomes = [
         interpret(*one_type(graph, fields, tau, **parts), cut_singly, epochs, seed)
         for seed in (None, 1)
@@ -178,7 +178,7 @@ def test_an_end_that_is_whole_is_visited_once():
     )
     graph = GraphSpec({"page": 3}, {"link": np.array([[0, 0, 1], [1, 2, 2]])}, {}, {})
     homes = {"page": np.array([1, 0, 0])}
-    placement = Placement(2, {"link": np.array([0, 0, 1])}, homes)
+    placement = EdgePlacement(2, {"link": np.array([0, 0, 1])}, homes)
     out = interpret(program, graph, placement, cut_singly, 1)
     assert out.vertices["page"]["x"].tolist() == [12, 11, 10]
 
@@ -197,6 +197,6 @@ def test_means_count_both_ends_of_the_edges_of_one_type():
     )
     ends = {"link": np.array([[0, 1, 0], [0, 0, 1]])}
     graph = GraphSpec({"page": 2}, ends, {"link": {"w": np.array([8, 1, 4])}}, {})
-    placement = Placement(2, {"link": np.array([0, 1, 1])}, {"page": np.array([0, 1])})
+    placement = EdgePlacement(2, {"link": np.array([0, 1, 1])}, {"page": np.array([0, 1])})
     out = interpret(program, graph, placement, cut_singly, 1)
     assert out.vertices["page"]["s"].tolist() == [(2 * 8 + 2 * 1) / 4, 4]

@@ -18,7 +18,7 @@ MOST_WORKERS = 5
 MOST_SLACK = 4
 
 
-class Case(NamedTuple):
+class DrawnCase(NamedTuple):
     """All that a seed decides. `parts`: the worker of each edge, type by type. `kept`: the epoch
     from whose checkpoint the run goes on once more, 0 for none; `moved`: on how many workers.
     """
@@ -36,14 +36,14 @@ class Case(NamedTuple):
     threads: int = 1
 
 
-def draw_case(seed: int, *, jit: bool = False) -> Case:
+def draw_case(seed: int, *, jit: bool = False) -> DrawnCase:
     """Draw the case of a seed."""
     program, steady = draw_program(seed)
     draw, rng = random.Random(-1 - seed), np.random.default_rng(seed)
     graph = draw_graph(program, draw, rng)
     workers = draw.randint(1, MOST_WORKERS)
     epochs = draw.choice((1, 1, 2, 3))
-    return Case(
+    return DrawnCase(
         seed,
         program,
         steady,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from support.prove.case import Case
+from support.prove.case import DrawnCase
 from support.prove.engine import BlockOrders, run_case
 from support.prove.interpreter import interpret
-from support.prove.spec import Outcome
+from support.prove.spec import MasterState
 
-ROUNDING = 1e-9
-"""The most by which fields that take means may differ, as a share: masters divide, and the order
-of a sum of fractions is a matter of the workers.
+ROUNDING = 1e-5
+"""The share by which fields that take means may differ: masters divide, and plain Python rounds
+what is added to a fraction to single precision where it is made of entries of such arrays.
 """
 
 
-def check_case(case: Case) -> None:
+def check_case(case: DrawnCase) -> None:
     """Assert that the engine's results of a case, and those of the run from its checkpoint, are the
     interpreter's. Raise TuxError where tux refuses the program.
     """
@@ -27,7 +27,7 @@ def check_case(case: Case) -> None:
         assert not differences, f"{what}{differences[0]}"
 
 
-def compare(case: Case, found: Outcome, wanted: Outcome):
+def compare(case: DrawnCase, found: MasterState, wanted: MasterState):
     """Yield a line for each field that differs."""
     for vertex in case.program.vertices:
         for each in vertex.fields:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from support.machines.keeping import InMemory, LedWorkers
 from support.machines.team import Team
-from support.prove.case import Case, edges_of
+from support.prove.case import DrawnCase, edges_of
 from support.prove.source import write_program
-from support.prove.spec import MiniBatchSpec, Outcome, Placement
+from support.prove.spec import MiniBatchSpec, MasterState, EdgePlacement
 
 from tux.base.random import key, permutation
 from tux.checkpoint.schedule import CheckpointInterval
@@ -26,7 +26,7 @@ STATE = ("value", "shared", "master")
 
 
 @contextmanager
-def load_program(case: Case):
+def load_program(case: DrawnCase):
     """Give an instance of the program's class, from a file."""
     before = set(sys.modules)
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def load_program(case: Case):
             linecache.cache.pop(str(file), None)
 
 
-def make_team(case: Case, program) -> Team:
+def make_team(case: DrawnCase, program) -> Team:
     """Return the workers of a case, before training."""
     edges = edges_of(case.program, case.graph)
     return Team(
@@ -58,7 +58,7 @@ def make_team(case: Case, program) -> Team:
     )
 
 
-def run_case(case: Case) -> tuple[Outcome, list[Outcome], Placement]:
+def run_case(case: DrawnCase) -> tuple[MasterState, list[MasterState], EdgePlacement]:
     """Run a case. Return what it ends with; the same of a run from each checkpoint; and where
     masters were.
     """
@@ -76,7 +76,7 @@ def run_case(case: Case) -> tuple[Outcome, list[Outcome], Placement]:
         return read_outcome(case, team), [read_outcome(case, again)], read_placement(case, team)
 
 
-def train_from(team: Team, case: Case, keeper, states=None) -> None:
+def train_from(team: Team, case: DrawnCase, keeper, states=None) -> None:
     """Train workers whose states a keeper keeps at each epoch, or from `states` on."""
     trainings, cluster = [Training(worker) for worker in team.workers], team.cluster
     if keeper:
@@ -92,7 +92,7 @@ def train_from(team: Team, case: Case, keeper, states=None) -> None:
     cluster.deliver_rest()
 
 
-def read_outcome(case: Case, team: Team) -> Outcome:
+def read_outcome(case: DrawnCase, team: Team) -> MasterState:
     """Return what masters and the context hold."""
     vertices = {
         vertex.name: {
@@ -107,7 +107,7 @@ def read_outcome(case: Case, team: Team) -> Outcome:
         for each in case.program.context
         if each.kind in ("value", "shared")
     }
-    return Outcome(vertices, context, [])
+    return MasterState(vertices, context, [])
 
 
 def number_by_id(team: Team, name: str, array: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def number_by_id(team: Team, name: str, array: np.ndarray) -> np.ndarray:
     return out
 
 
-def read_placement(case: Case, team: Team) -> Placement:
+def read_placement(case: DrawnCase, team: Team) -> EdgePlacement:
     """Return where edges and masters are."""
     masters = {}
     for vertex in case.program.vertices:
@@ -127,7 +127,7 @@ def read_placement(case: Case, team: Team) -> Placement:
             mine = worker.master_ids(vertex.name) if held.is_cut else held.order[: held.n_train]
             home[team.edges.ids[vertex.name].values[mine]] = worker.rank
         masters[vertex.name] = home
-    return Placement(case.workers, case.parts, masters)
+    return EdgePlacement(case.workers, case.parts, masters)
 
 
 class BlockOrders:
@@ -135,7 +135,7 @@ class BlockOrders:
     about its n-th pass.
     """
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: DrawnCase) -> None:
         self.case, self.passes = case, {}
         self.edges = edges_of(case.program, case.graph)
 
@@ -159,7 +159,7 @@ class BlockOrders:
         return [ids[order[cuts[b] : cuts[b + 1]]] for b in blocks]
 
 
-def find_edge_type(case: Case, batch: MiniBatchSpec):
+def find_edge_type(case: DrawnCase, batch: MiniBatchSpec):
     """Return the edge type of a mini-batch: that of its Exchanges, of which it has one."""
     named = next(stage.edge for stage in batch.stages if hasattr(stage, "edge"))
     return next(

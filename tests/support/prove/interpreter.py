@@ -34,8 +34,8 @@ from support.prove.spec import (
     GlobalSyncSpec,
     GraphSpec,
     MiniBatchSpec,
-    Outcome,
-    Placement,
+    MasterState,
+    EdgePlacement,
     ProgramSpec,
     RepeatSpec,
     VectorSpec,
@@ -49,11 +49,11 @@ MOST = 10_000  # repetitions of a Repeat with `until`
 def interpret(
     program: ProgramSpec,
     graph: GraphSpec,
-    placement: Placement,
+    placement: EdgePlacement,
     blocks: Blocks,
     epochs: int,
     seed: int | None = None,
-) -> Outcome:
+) -> MasterState:
     """Run a program at slack 0 on the workers of `placement`, and return what masters hold.
 
     `blocks(batch, epoch, repetition)` returns the vertices of each block of a MiniBatch that has a
@@ -81,7 +81,7 @@ def interpret(
         }
         for kind in program.vertices
     }
-    return Outcome(vertices, run.context("value", "shared"), kept)
+    return MasterState(vertices, run.context("value", "shared"), kept)
 
 
 class FunctionTexts(InspectLoader):
@@ -112,7 +112,7 @@ class _Interpreter:
         self,
         program: ProgramSpec,
         graph: GraphSpec,
-        placement: Placement,
+        placement: EdgePlacement,
         blocks: Blocks,
         seed: int | None,
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from support.prove.memory import FieldRow, Shares, VertexReplicas, row_class
-from support.prove.spec import EdgeSpec, GraphSpec, Placement, ProgramSpec
+from support.prove.spec import EdgeSpec, GraphSpec, EdgePlacement, ProgramSpec
 
 Scope = dict[str, Any]  # what a function may get, by the name of its parameter
 
@@ -61,7 +61,7 @@ def find_end(kind: EdgeSpec, over: str) -> int:
 
 
 def find_shares(
-    program: ProgramSpec, graph: GraphSpec, placement: Placement
+    program: ProgramSpec, graph: GraphSpec, placement: EdgePlacement
 ) -> dict[str, dict[int, Shares]]:
     """Find the workers that have edges of each vertex, and how many. A vertex without edges is
     where its master is.

@@ -11,8 +11,8 @@ from support.prove.spec import (
     FieldSpec,
     GraphSpec,
     MiniBatchSpec,
-    Outcome,
-    Placement,
+    MasterState,
+    EdgePlacement,
     ProgramSpec,
     VertexSpec,
 )
@@ -46,7 +46,7 @@ def run_ratings(
     setup: tuple = (),
     blocks: Callable = cut_singly,
     seed: int | None = None,
-) -> Outcome:
+) -> MasterState:
     """Run stages on these ratings, and on item 2, which has none. Masters are on worker 0, but that
     of item 1.
 
@@ -73,7 +73,7 @@ def run_ratings(
     )
     parts = np.array([0, 0, 1, 1]) if workers == 2 and not whole else np.zeros(4, int)
     homes = np.array([0, 1, 0]) if workers == 2 and not whole else np.zeros(3, int)
-    placement = Placement(workers, {"rating": parts}, {"user": np.zeros(3, int), "item": homes})
+    placement = EdgePlacement(workers, {"rating": parts}, {"user": np.zeros(3, int), "item": homes})
     return interpret(program, graph, placement, blocks, epochs, seed)
 
 
@@ -81,5 +81,5 @@ def value(name: str, length: int = 0, dtype: str = "i8", init: int = 0) -> Field
     return FieldSpec(name, "value", dtype, length, init=init)
 
 
-def items(outcome: Outcome, field: str) -> list:
+def items(outcome: MasterState, field: str) -> list:
     return outcome.vertices["item"][field].tolist()

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from support.prove.case import Case
+from support.prove.case import DrawnCase
 from support.prove.source import write_program
 from support.prove.spec import MiniBatchSpec, ProgramSpec, RepeatSpec
 
 
-def shrink(case: Case, fails: Callable[[Case], bool], most: int = 400) -> Case:
+def shrink(case: DrawnCase, fails: Callable[[DrawnCase], bool], most: int = 400) -> DrawnCase:
     """Return a smaller case that `fails`, after at most so many trials: each step that leaves it
     failing is kept, until none does.
     """
@@ -28,7 +28,7 @@ def shrink(case: Case, fails: Callable[[Case], bool], most: int = 400) -> Case:
     return case
 
 
-def reductions(case: Case) -> Iterator[Case]:
+def reductions(case: DrawnCase) -> Iterator[DrawnCase]:
     """Yield cases that are one step smaller: first by what removes most."""
     program = case.program
     if case.kept:
@@ -66,7 +66,7 @@ def fewer_stages(stages: tuple) -> Iterator[tuple]:
             yield (*before, stage._replace(size=()), *after)
 
 
-def fewer_edges(case: Case) -> Iterator[Case]:
+def fewer_edges(case: DrawnCase) -> Iterator[DrawnCase]:
     """Yield the case with half of the edges of a type, or without one edge."""
     for name, ends in case.graph.ends.items():
         m = ends.shape[1]
@@ -133,7 +133,7 @@ class _Simplify(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def describe(case: Case) -> str:
+def describe(case: DrawnCase) -> str:
     """Return the program's file and all conditions of a case as text."""
     lines = [write_program(without_unused(case.program)), ""]
     for name, ends in case.graph.ends.items():

@@ -141,7 +141,7 @@ class GraphSpec(NamedTuple):
     vertex_data: dict[str, dict[str, np.ndarray]]
 
 
-class Placement(NamedTuple):
+class EdgePlacement(NamedTuple):
     """The workers of a run. `parts`: by edge type, the worker of each edge; `masters`: by vertex
     type, the worker of each vertex's master.
     """
@@ -151,7 +151,7 @@ class Placement(NamedTuple):
     masters: dict[str, np.ndarray]
 
 
-class Outcome(NamedTuple):
+class MasterState(NamedTuple):
     """The end of a run. `vertices`: what masters hold, by vertex type and field: value, shared and
     master fields, (n,) or (n, length). `context`: value and shared fields of tau. `epochs`: the
     value fields of tau after each epoch.
