@@ -8,14 +8,14 @@ from support.prove.interpreter import interpret
 from support.prove.ratings import cut_singly, name_functions, value
 from support.prove.spec import (
     ApplySpec,
+    EdgePlacement,
     EdgeSpec,
     ExchangeSpec,
     FieldSpec,
     GlobalSyncSpec,
     GraphSpec,
-    MiniBatchSpec,
     MasterState,
-    EdgePlacement,
+    MiniBatchSpec,
     ProgramSpec,
     RepeatSpec,
     VertexSpec,

@@ -13,7 +13,7 @@ from support.machines.keeping import InMemory, LedWorkers
 from support.machines.team import Team
 from support.prove.case import DrawnCase, edges_of
 from support.prove.source import write_program
-from support.prove.spec import MiniBatchSpec, MasterState, EdgePlacement
+from support.prove.spec import EdgePlacement, MasterState, MiniBatchSpec
 
 from tux.base.random import key, permutation
 from tux.checkpoint.schedule import CheckpointInterval

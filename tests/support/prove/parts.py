@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from support.prove.memory import FieldRow, Shares, VertexReplicas, row_class
-from support.prove.spec import EdgeSpec, GraphSpec, EdgePlacement, ProgramSpec
+from support.prove.spec import EdgePlacement, EdgeSpec, GraphSpec, ProgramSpec
 
 Scope = dict[str, Any]  # what a function may get, by the name of its parameter
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from support.prove.interpreter import interpret
 from support.prove.spec import (
+    EdgePlacement,
     EdgeSpec,
     FieldSpec,
     GraphSpec,
-    MiniBatchSpec,
     MasterState,
-    EdgePlacement,
+    MiniBatchSpec,
     ProgramSpec,
     VertexSpec,
 )
