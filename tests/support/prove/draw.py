@@ -168,7 +168,7 @@ def draw_sync(of: ProgramDraw) -> GlobalSyncSpec:
     if "sum" not in of.context or of.steady or of.chance(0.5):
         return GlobalSyncSpec(function)
     name = of.draw.choice([*of.vertices])
-    atoms = [*list_atoms(of, "v", of.vertices[name].fields, ("value", "shared", "data")), "v.id"]
+    atoms = [*list_atoms(of, "v", of.vertices[name].fields, ("value", "data")), "v.id"]
     collected = [f"tau.sum += {of.expression(atoms)} % {PRIME}"]
     if any(each.name == "m" for each in of.vertices[name].fields) and of.chance(0.5):
         collected.append(f"v.m = (v.m * 5 + 1 + {of.draw.choice(atoms)}) % {PRIME}")
@@ -202,7 +202,7 @@ def draw_vector(of: ProgramDraw) -> VectorSpec | None:
     wide = [
         each.name
         for each in of.vertices[name].fields
-        if each.kind in STATE
+        if each.kind in ("value", "master")
         and each.dtype in ("i8", "f8")
         and not each.length
         and each.combine == "sum"
