@@ -290,7 +290,9 @@ def _traces_of(run: RunContext) -> tuple[str, int]:
     """Return the folder of a run's traces, "" if none are written here, and the number of this
     start of the workers.
     """
-    if not run.options.trace_clocks or run.path is None:
+    place = run.options.place
+    elsewhere = place is not None and place.rank > 0  # machine 0 gets them
+    if not run.options.trace_clocks or run.path is None or elsewhere:
         return "", 1
     return str((run.path / TRACES).absolute()), newest_attempt(run.path) + 1
 
