@@ -17,7 +17,9 @@ from typing import Any, NamedTuple, Self
 
 from faults.ended import RunRemains, hidden_files
 from faults.running import Running, without_warnings
+from tux.base.errors import TuxError
 from tux.run_folder.folder import read_metrics
+from tux.run_folder.traces import check_traces
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")
@@ -29,6 +31,7 @@ FLAGS: dict[str, object] = {
     "--epochs": EPOCHS,
     "--threads": 1,
     "--checkpoint-every": 1,
+    "--trace-clocks": "",
 }
 GONE = 20.0
 """Seconds in which everything of a command is gone that has ended, or whose launcher was killed."""
@@ -255,9 +258,12 @@ class Room:
             raise WrongOutcome(f"a traceback{self.last_output()}")
 
     def differences(self, out: str = "out", flags: dict[str, object] | None = None) -> list[str]:
-        """List how a folder differs from that of an uninterrupted run, and what is left behind."""
-        whole = self.whole.of(self.flags if flags is None else flags)
-        return RunRemains.of(self.folder / out).differences(whole) + hidden_files(self.folder / out)
+        """List how a folder differs from that of an uninterrupted run, what is left behind, and how
+        clocks have broken a rule.
+        """
+        path, flags = self.folder / out, self.flags if flags is None else flags
+        broken = broken_rules(path) if "--trace-clocks" in flags else []
+        return RunRemains.of(path).differences(self.whole.of(flags)) + hidden_files(path) + broken
 
     def remains(self) -> list[str]:
         """List what is left of commands that are over: processes, sockets, files."""
@@ -267,6 +273,15 @@ class Room:
         ):
             time.sleep(0.05)
         return [f"left: {each}" for each in left]
+
+
+def broken_rules(out: Path) -> list[str]:
+    """List the first rule that the clocks of a run have broken, by their traces."""
+    try:
+        check_traces(out)
+    except TuxError as error:
+        return [f"{error.what} at {error.where}"]
+    return []
 
 
 def is_root() -> bool:

@@ -24,7 +24,7 @@ def ratings(tmp_path_factory, whole):
     """Run two workers on one machine, and return the run with which others are compared."""
     if len(real.files()) < 2:
         return whole
-    flags = {"--epochs": 3, "--threads": 1}
+    flags = {"--epochs": 3, "--threads": 1, "--trace-clocks": ""}
     return ReferenceRuns(tmp_path_factory.mktemp("real"), "mf", *real.files(), flags)
 
 

@@ -1,5 +1,5 @@
-"""Traces of clocks beside the rules of SSP: right ones pass, from simulated workers that keep states
-and go on; each damage of a right one is found, and so are workers that break the rules.
+"""Traces of clocks beside the rules of SSP: right ones pass, from simulated workers that keep
+states and go on; each damage of a right one is found, and so are workers that break the rules.
 """
 
 from functools import partial
@@ -241,7 +241,9 @@ def test_each_record_that_is_missing_or_comes_twice_is_found(right, change):
 
 def test_an_error_names_the_record(right):
     at = find(right[1].records, E.RAN)
-    with pytest.raises(DataError, match=message("the-clocks-of-worker-broke", "worker 1")) as caught:
+    with pytest.raises(
+        DataError, match=message("the-clocks-of-worker-broke", "worker 1")
+    ) as caught:
         replay(change_rows(right, 1, lambda rows: remove(rows, at)))
     assert f"{right[1].path}, record " in caught.value.where and caught.value.do
 
