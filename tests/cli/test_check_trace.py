@@ -12,19 +12,19 @@ TRACE = "run1/trace/1-0.clocks"
 
 
 @pytest.fixture
-def traced(tux, here):
+def traced_run(tux, here):
     """Return the folder of a run with a trace."""
     (here / "ratings.csv").write_text(RATINGS)
     assert tux(*RUN, "--trace-clocks")[0] == 0
     return here / "run1"
 
 
-def test_a_run_that_was_traced(tux, traced):
-    assert read_run(traced).options["trace_clocks"] is True
+def test_a_run_that_was_traced(tux, traced_run):
+    assert read_run(traced_run).options["trace_clocks"] is True
     code, out, err = tux("check-trace", "run1")
     assert (code, err) == (0, "")
     told = dict(line.rsplit(None, 1) for line in out.splitlines()[:-1])
-    records = read_trace(traced / "trace" / "1-0.clocks").records
+    records = read_trace(traced_run / "trace" / "1-0.clocks").records
     clocks = len(np.unique(records["clock"][records["event"] == ClockEvent.START]))
     assert told == {
         "starts of workers": "1",
@@ -36,17 +36,17 @@ def test_a_run_that_was_traced(tux, traced):
     assert out.splitlines()[-1] == "all clocks kept to the rules"
 
 
-def test_a_run_goes_on_with_another_trace(tux, traced):
+def test_a_run_goes_on_with_another_trace(tux, traced_run):
     assert tux(*RUN[:-1], "run2", "--trace-clocks", "--checkpoint-every", "1")[0] == 0
     assert tux("run", "--resume", "run2", "--epochs", "3")[0] == 0
-    names = sorted(path.name for path in (traced.parent / "run2" / "trace").iterdir())
+    names = sorted(path.name for path in (traced_run.parent / "run2" / "trace").iterdir())
     assert names == ["1-0.clocks", "2-0.clocks"]
     code, out, _ = tux("check-trace", "run2")
     assert code == 0 and "starts of workers  2" in out
 
 
-def test_a_broken_rule_is_told_with_its_record(tux, traced):
-    path = traced / "trace" / "1-0.clocks"
+def test_a_broken_rule_is_told_with_its_record(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
     content, at = path.read_bytes(), HEAD.size + 2 * RECORD.itemsize
     path.write_bytes(content[:at] + content[at + RECORD.itemsize :])
     code, _, err = tux("check-trace", "run1")
@@ -58,8 +58,8 @@ def test_a_broken_rule_is_told_with_its_record(tux, traced):
 
 
 @pytest.mark.parametrize("name", ["1-1.clocks", "1-5.clocks"])
-def test_a_trace_of_another_worker_is_told(tux, traced, name):
-    path = traced / "trace" / "1-0.clocks"
+def test_a_trace_of_another_worker_is_told(tux, traced_run, name):
+    path = traced_run / "trace" / "1-0.clocks"
     path.rename(path.with_name(name))
     code, _, err = tux("check-trace", "run1")
     assert code == 3 and "a trace of worker 0 of 1" in err

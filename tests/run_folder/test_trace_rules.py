@@ -16,7 +16,7 @@ from tux.checkpoint.schedule import CheckpointInterval
 from tux.clock.clock import ENDLESS
 from tux.clock.trace import RECORD, ClockEvent, Trace, read_trace, trace_name
 from tux.messages.message import Kind
-from tux.run_folder.trace_rules import Replay
+from tux.run_folder.trace_rules import TraceReplay
 from tux.run_folder.traces import TRACES, check_traces
 
 FAULT = message("the-clocks-of-worker-broke")
@@ -116,7 +116,7 @@ def pulling(tmp_path_factory):
 
 
 def replay(traces, firsts=(0,)):
-    Replay(list(traces.values()), firsts).run()
+    TraceReplay(list(traces.values()), firsts).run()
 
 
 def change_rows(traces, rank, change):

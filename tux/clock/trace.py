@@ -42,6 +42,10 @@ HELD = 4096
 """Bytes of records that are held before they are written."""
 
 
+MOST_WORKERS = 1 << 16
+"""More workers than a run has."""
+
+
 class ClockEvent(IntEnum):
     """The event of a record. Numbers of the record that are not named here are 0."""
 
@@ -153,13 +157,14 @@ def read_trace(path: Path) -> WorkerTrace:
         raise DataError(
             f"{path} cannot be read: {error.strerror}", do="look at the disk and at who may read it"
         ) from None
-    if len(content) < HEAD.size or content[: len(MAGIC)] != MAGIC:
+    head = HEAD.unpack_from(content) if len(content) >= HEAD.size else (b"", 0, 0, 0, 0)
+    magic, rank, workers, slack, _ = head
+    if magic != MAGIC or not 0 <= rank < workers <= MOST_WORKERS:
         raise DataError(
             "not a trace of clocks",
             where=str(path),
             do="put back the file that tux run --trace-clocks has written",
         )
-    _, rank, workers, slack, _ = HEAD.unpack_from(content)
     count = (len(content) - HEAD.size) // RECORD.itemsize
     records = np.frombuffer(content, RECORD, count, HEAD.size)
     return WorkerTrace(path, rank, workers, slack, records)

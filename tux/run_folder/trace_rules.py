@@ -60,13 +60,13 @@ class TracedWorker:
         self.sending, self.running = -1, False  # the clock whose segment ran last, or runs
         self.kept: set[int] = set()
 
-    def unfinished(self) -> list[int]:
+    def list_unfinished(self) -> list[int]:
         """List the clocks that are not finished, in order."""
         self.clocks = {n: clock for n, clock in self.clocks.items() if not clock.is_finished}
         return sorted(self.clocks)
 
 
-class Replay:
+class TraceReplay:
     """The traces of one start, taken record by record. DataError where they break a rule.
 
     `firsts`: the clocks with which it may begin.
@@ -103,7 +103,7 @@ class Replay:
                 raise self._broken(worker, "it comes before it was sent, or was never sent")
         self._check_rest()
 
-    def kept(self) -> set[int]:
+    def kept_clocks(self) -> set[int]:
         """Return the clocks before which all workers have kept their states."""
         return set.intersection(*(each.kept for each in self._workers.values()))
 
@@ -163,7 +163,7 @@ class Replay:
         self, worker: TracedWorker, clock: int, segment: int, segments: int, lag: int
     ) -> None:
         self._demand(worker, not worker.running, "a segment begins while another one runs")
-        before = worker.unfinished()
+        before = worker.list_unfinished()
         if segment == 0:
             self._demand(worker, clock == worker.next, f"it starts, and {worker.next} is next")
             worker.clocks[clock] = TracedClock(segments)
@@ -282,13 +282,13 @@ class Replay:
             receiver = self._workers.get(dest)
             if channel and receiver and receiver.trace.is_whole and kind not in PULLS:
                 receiver.at = len(receiver.rows) - 1
-                lost = f"{Kind(kind).name} of worker {source} to {dest} for synchronisation {sync}"
-                raise self._broken(receiver, f"lost: {lost}", channel[0])
+                lost = f"what worker {source} has sent to it for synchronisation {sync} is lost"
+                raise self._broken(receiver, lost, channel[0])
 
     # ---- demands
 
     def _demand_finished(self, worker: TracedWorker, what: str) -> None:
-        left = worker.unfinished()
+        left = worker.list_unfinished()
         self._demand(worker, not left and not worker.running, f"{what}, and {left} are unfinished")
 
     def _demand(self, worker: TracedWorker, right: object, what: str) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tux.base.errors import DataError, UsageError
 from tux.clock.trace import WorkerTrace, read_trace
 from tux.run_folder.folder import read_run
-from tux.run_folder.trace_rules import Replay
+from tux.run_folder.trace_rules import TraceReplay
 
 TRACES = "trace"
 """The folder of traces, in that of a run."""
@@ -54,9 +54,9 @@ def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
     for _, files in sorted(paths.items()):
         traces = [read_trace(path) for path in sorted(files)]
         _check_heads(traces)
-        replay = Replay(traces, firsts)
+        replay = TraceReplay(traces, firsts)
         replay.run()
-        firsts |= replay.kept()
+        firsts |= replay.kept_clocks()
         counts = TraceCounts(
             counts.starts + 1,
             max(counts.workers, traces[0].workers),
