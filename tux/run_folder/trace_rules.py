@@ -29,6 +29,8 @@ from tux.base.errors import DataError
 from tux.clock.trace import ClockEvent, WorkerTrace
 from tux.messages.message import Kind
 
+ROWS = 4096
+"""Records that are tuples at a time."""
 PULLS = (Kind.PULL_REQUEST, Kind.PULL_ANSWER, Kind.PUSH)
 
 
@@ -52,13 +54,23 @@ class TracedWorker:
     """A worker as far as its records have been taken."""
 
     def __init__(self, trace: WorkerTrace) -> None:
-        self.trace, self.rows = trace, trace.records.tolist()
-        self.at = 0  # the next record
+        self.trace, self.at, self.count = trace, 0, len(trace.records)  # `at`: the next record
+        self._first = 0
+        self._rows: list[tuple[int, ...]] = []  # some records as tuples, which take more memory
         self.next: int | None = None  # the clock that starts next; None: it is not known
         self.slack = 0
         self.clocks: dict[int, TracedClock] = {}  # that may not be finished
         self.sending, self.running = -1, False  # the clock whose segment ran last, or runs
         self.kept: set[int] = set()
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """The next record, or the last one if there is no other: the numbers of a RECORD."""
+        at = min(self.at, self.count - 1)
+        if not 0 <= at - self._first < len(self._rows):
+            self._first = at
+            self._rows = self.trace.records[at : at + ROWS].tolist()
+        return self._rows[at - self._first]
 
     def list_unfinished(self) -> list[int]:
         """List the clocks that are not finished, in order."""
@@ -95,12 +107,12 @@ class TraceReplay:
         while moved:
             moved = False
             for worker in self._workers.values():
-                while worker.at < len(worker.rows) and self._take(worker):
+                while worker.at < worker.count and self._take(worker):
                     worker.at += 1
                     moved = True
         for worker in self._workers.values():
-            if worker.at < len(worker.rows):
-                raise self._broken(worker, "it comes before it was sent, or was never sent")
+            if worker.at < worker.count:
+                raise self._rule_error(worker, "it comes before it was sent, or was never sent")
         self._check_rest()
 
     def kept_clocks(self) -> set[int]:
@@ -114,7 +126,7 @@ class TraceReplay:
 
     def _take(self, worker: TracedWorker) -> bool:
         """Take a worker's next record; False: that of another worker must be taken before."""
-        event, kind, segment, peer, sync, value, clock = worker.rows[worker.at]
+        event, kind, segment, peer, sync, value, clock = worker.row
         match event:
             case ClockEvent.PASS:
                 self._begin_pass(worker, clock, value)
@@ -145,7 +157,7 @@ class TraceReplay:
             case ClockEvent.END:
                 self._demand_finished(worker, "the run ends")
             case _:
-                raise self._broken(worker, f"{event} is no event")
+                raise self._rule_error(worker, f"{event} is no event")
         return True
 
     # ---- the worker
@@ -271,7 +283,7 @@ class TraceReplay:
             return True
         sender = self._workers.get(peer)
         return sender is None or (
-            sender.at == len(sender.rows) and (kind in PULLS or not sender.trace.is_whole)
+            sender.at == sender.count and (kind in PULLS or not sender.trace.is_whole)
         )
 
     def _check_rest(self) -> None:
@@ -281,9 +293,8 @@ class TraceReplay:
         for (kind, source, dest, sync), channel in self._channels.items():
             receiver = self._workers.get(dest)
             if channel and receiver and receiver.trace.is_whole and kind not in PULLS:
-                receiver.at = len(receiver.rows) - 1
                 lost = f"what worker {source} has sent to it for synchronisation {sync} is lost"
-                raise self._broken(receiver, lost, channel[0])
+                raise self._rule_error(receiver, lost, channel[0])
 
     # ---- demands
 
@@ -293,11 +304,11 @@ class TraceReplay:
 
     def _demand(self, worker: TracedWorker, right: object, what: str) -> None:
         if not right:
-            raise self._broken(worker, what)
+            raise self._rule_error(worker, what)
 
-    def _broken(self, worker: TracedWorker, what: str, clock: int | None = None) -> DataError:
+    def _rule_error(self, worker: TracedWorker, what: str, clock: int | None = None) -> DataError:
         """Return the error of a worker's next record, which breaks a rule."""
-        row = worker.rows[worker.at]
+        row = worker.row
         names = {each.value: each.name.lower() for each in ClockEvent}
         event = names.get(row[0], "unknown")
         at = row[6] if clock is None else clock
