@@ -19,7 +19,7 @@ from faults.ended import RunRemains, hidden_files
 from faults.running import Running, without_warnings
 from tux.base.errors import TuxError
 from tux.run_folder.folder import read_metrics
-from tux.run_folder.traces import check_traces
+from tux.run_folder.traces import TRACES, check_traces
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")
@@ -119,6 +119,8 @@ class ReferenceRuns:
                 raise WrongOutcome(
                     f"the uninterrupted run ended with {code}: {running.output()[1]}"
                 )
+        if wrong := broken_rules(folder):
+            raise WrongOutcome(f"in the uninterrupted run, {wrong[0]}")
         (folder / "ended").touch()
 
 
@@ -258,12 +260,9 @@ class Room:
             raise WrongOutcome(f"a traceback{self.last_output()}")
 
     def differences(self, out: str = "out", flags: dict[str, object] | None = None) -> list[str]:
-        """List how a folder differs from that of an uninterrupted run, what is left behind, and how
-        clocks have broken a rule.
-        """
-        path, flags = self.folder / out, self.flags if flags is None else flags
-        broken = broken_rules(path) if "--trace-clocks" in flags else []
-        return RunRemains.of(path).differences(self.whole.of(flags)) + hidden_files(path) + broken
+        """List how a folder differs from that of an uninterrupted run, and what is left behind."""
+        whole = self.whole.of(self.flags if flags is None else flags)
+        return RunRemains.of(self.folder / out).differences(whole) + hidden_files(self.folder / out)
 
     def remains(self) -> list[str]:
         """List what is left of commands that are over: processes, sockets, files."""
@@ -275,13 +274,15 @@ class Room:
         return [f"left: {each}" for each in left]
 
 
-def broken_rules(out: Path) -> list[str]:
-    """List the first rule that the clocks of a run have broken, by their traces."""
-    try:
-        check_traces(out)
-    except TuxError as error:
-        return [f"{error.what} at {error.where}"]
-    return []
+def broken_rules(folder: Path) -> list[str]:
+    """List, of each run below a folder that was traced, the first rule that its clocks broke."""
+    wrong = []
+    for traces in sorted(folder.rglob(TRACES)):
+        try:
+            check_traces(traces.parent)
+        except TuxError as error:
+            wrong.append(f"{error.what} at {error.where}")
+    return wrong
 
 
 def is_root() -> bool:

@@ -10,7 +10,7 @@ import pytest
 from faults import clusters, real
 from faults.machines import Machines
 from faults.network import Cable, no_namespaces
-from faults.room import ReferenceRuns, Room
+from faults.room import ReferenceRuns, Room, broken_rules
 
 pytestmark = [pytest.mark.clusters, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
@@ -32,7 +32,7 @@ def ratings(tmp_path_factory, whole):
 def room(tmp_path, ratings):
     with Room(tmp_path / "room", ratings, LIMIT, Random(0)) as made:
         yield made
-        assert made.remains() == []
+        assert made.remains() == [] and broken_rules(made.folder) == []
 
 
 def train_on_engine(room, name, environment):

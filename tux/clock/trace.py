@@ -10,7 +10,6 @@ numbers of a record mean. `tux.run_folder.trace_rules` compares the records with
 from __future__ import annotations
 
 from contextlib import suppress
-from enum import IntEnum
 from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, NamedTuple
@@ -46,8 +45,11 @@ MOST_WORKERS = 1 << 16
 """More workers than a run has."""
 
 
-class ClockEvent(IntEnum):
-    """The event of a record. Numbers of the record that are not named here are 0."""
+class ClockEvent:
+    """The events of records. Numbers of a record that are not named here are 0.
+
+    They are plain numbers, as to look up a member of an Enum takes as long as to note a record.
+    """
 
     PASS = 1
     """A pass over stages begins with `clock`, at the slack `value`."""
@@ -89,7 +91,7 @@ class Trace:
 
     def note(
         self,
-        event: ClockEvent,
+        event: int,
         clock: int,
         peer: int = 0,
         sync: int = 0,

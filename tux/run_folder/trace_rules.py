@@ -309,7 +309,7 @@ class TraceReplay:
     def _rule_error(self, worker: TracedWorker, what: str, clock: int | None = None) -> DataError:
         """Return the error of a worker's next record, which breaks a rule."""
         row = worker.row
-        names = {each.value: each.name.lower() for each in ClockEvent}
+        names = {each: name.lower() for name, each in vars(ClockEvent).items() if name.isupper()}
         event = names.get(row[0], "unknown")
         at = row[6] if clock is None else clock
         return DataError(

@@ -52,7 +52,10 @@ def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
         )
     firsts, counts = {0}, TraceCounts(0, 0, 0, 0, 0)
     for _, files in sorted(paths.items()):
-        traces = [read_trace(path) for path in sorted(files)]
+        # of a worker that was killed at once there is an empty one
+        traces = [read_trace(path) for path in sorted(files) if path.stat().st_size]
+        if not traces:
+            continue
         _check_heads(traces)
         replay = TraceReplay(traces, firsts)
         replay.run()
