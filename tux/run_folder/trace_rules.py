@@ -96,9 +96,9 @@ class TraceReplay:
         self._folded: dict[tuple[int, int, int], set[int]] = defaultdict(set)
         self._owed: dict[tuple[int, int, int], set[int]] = {}
         self._last: dict[tuple[int, int], int] = {}  # the clock folded last, by server and sync
-        # clocks of pushes that a worker has sent, by worker and sync, from the last one on that all
-        # must have folded; and the last one that a server has folded, by server, sync and worker
-        self._pushes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        # clocks of pushes, by worker, server and sync, from the last one on that must be in; and
+        # the last one that a server has folded, by server, sync and worker
+        self._pushes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         self._pushed: dict[tuple[int, int, int], int] = {}
 
     def run(self) -> None:
@@ -199,8 +199,7 @@ class TraceReplay:
         assert own
         self._channels[kind, rank, peer, sync].append(clock)
         if kind == Kind.PUSH:
-            if peer == rank:  # each home gets one
-                self._pushes[rank, sync].append(clock)
+            self._pushes[rank, peer, sync].append(clock)
             return
         answer = (sync, 0 if kind == Kind.TOTALS else peer)
         self._demand(worker, answer not in own.awaited, "it is sent twice")
@@ -244,13 +243,14 @@ class TraceReplay:
                 return False
             self._check_pushes(worker, peer, sync, clock)
         else:
-            missing = [w for w in self._all if w not in self._folded.get((rank, sync, clock), ())]
-            owed = self._owed.get((rank, sync, clock), set())
-            lacks = f"worker {peer} is answered a second time, or before {missing} are folded"
-            self._demand(worker, peer in owed, lacks)
+            key = rank, sync, clock
+            if peer not in (owed := self._owed.get(key, set())):
+                has = sorted(self._folded.get(key, owed))
+                early = f"worker {peer} is answered again, or too early: {has} are folded"
+                raise self._rule_error(worker, early)
             owed.remove(peer)
             if not owed:
-                del self._owed[rank, sync, clock]
+                del self._owed[key]
         self._channels[kind, rank, peer, sync].append(clock)
         return True
 
@@ -258,15 +258,14 @@ class TraceReplay:
         """Demand that a server which answers `peer` has folded old enough pushes of all workers:
         they have the same clocks on all.
         """
-        pushes, rank, slack = self._pushes[peer, sync], worker.trace.rank, worker.trace.slack
+        rank, slack = worker.trace.rank, worker.trace.slack
+        pushes = self._pushes[peer, rank, sync]
         while len(pushes) > 1 and pushes[1] < clock - slack:
             del pushes[0]
         if pushes and pushes[0] < clock - slack:
             for each in self._all:
                 last = self._pushed.get((rank, sync, each), -1)
-                old = (
-                    f"it is answered, and what worker {each} pushed in clock {pushes[0]} is not in"
-                )
+                old = f"it lacks what worker {each} has pushed in clock {pushes[0]}"
                 self._demand(worker, last >= pushes[0], old)
 
     # ---- channels
