@@ -1,7 +1,9 @@
-"""The cost of a watched run: training seconds of runs of MF on generated ratings, in pairs, with a
-server of `tux watch` that a page asks every second, and without.
+"""The cost of a run that is watched: training seconds of runs of MF on generated ratings, in pairs,
+with a server of `tux watch` that a page asks every second, and without. With `--cost trace`, the
+cost of `tux run --trace-clocks` instead.
 
-usage: python -m bench.watching [--pairs N] [--epochs E] [--ratings N] [--rank R] [--workers W]
+usage: python -m bench.watching [--cost page|trace] [--pairs N] [--epochs E] [--ratings N]
+    [--rank R] [--workers W] [--slack S]
 
 Prints both medians, and the median of the ratios of pairs. The first pair is not counted. Which of
 a pair comes first changes from pair to pair.
@@ -74,11 +76,16 @@ def _ask(url: str, over: threading.Event) -> None:
 def train_seconds(
     data: Path, folder: Path, asked: argparse.Namespace, *, is_watched: bool
 ) -> float:
-    """Return the training seconds of a run."""
+    """Return the training seconds of a run, with what is measured or without."""
     options = RunOptions(
-        out=folder, epochs=asked.epochs, eval_every=asked.epochs, workers=asked.workers
+        out=folder,
+        epochs=asked.epochs,
+        eval_every=asked.epochs,
+        workers=asked.workers,
+        slack=asked.slack,
+        trace_clocks=is_watched and asked.cost == "trace",
     )
-    with watch_folder(folder) if is_watched else nullcontext():
+    with watch_folder(folder) if is_watched and asked.cost == "page" else nullcontext():
         return float(run(MF(rank=asked.rank), data, options=options).records[-1]["seconds"])
 
 
@@ -87,11 +94,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--cost", choices=("page", "trace"), default="page")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--epochs", type=int, default=300)
     parser.add_argument("--ratings", type=int, default=1_000_000)
     parser.add_argument("--rank", type=int, default=64)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--slack", type=int, default=0)
     asked = parser.parse_args(argv)
     if asked.pairs < 1:
         parser.error("--pairs: at least 1")
@@ -107,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 seconds[is_watched].append(train_seconds(data, out, asked, is_watched=is_watched))
             alone, both = seconds[False][-1], seconds[True][-1]
             sys.stdout.write(
-                f"{alone:.3f} s alone, {both:.3f} s watched{' (first)' * (not pair)}\n"
+                f"{alone:.3f} s alone, {both:.3f} s with it{' (first)' * (not pair)}\n"
             )
             sys.stdout.flush()
     alone, both = (statistics.median(seconds[each][1:]) for each in (False, True))

@@ -14,6 +14,7 @@ from faults.scenario import Observation, Scenario
 WITHIN = 30.0
 """Seconds after which training must have gone on."""
 FLAGS: dict[str, object] = {"--epochs": 12, "--checkpoint-every": 2, "--threads": 1}
+FLAGS["--trace-clocks"] = ""
 
 
 def files() -> list[Path]:

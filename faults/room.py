@@ -17,7 +17,9 @@ from typing import Any, NamedTuple, Self
 
 from faults.ended import RunRemains, hidden_files
 from faults.running import Running, without_warnings
+from tux.base.errors import TuxError
 from tux.run_folder.folder import read_metrics
+from tux.run_folder.traces import TRACES, check_traces
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")
@@ -29,6 +31,7 @@ FLAGS: dict[str, object] = {
     "--epochs": EPOCHS,
     "--threads": 1,
     "--checkpoint-every": 1,
+    "--trace-clocks": "",
 }
 GONE = 20.0
 """Seconds in which everything of a command is gone that has ended, or whose launcher was killed."""
@@ -116,6 +119,8 @@ class ReferenceRuns:
                 raise WrongOutcome(
                     f"the uninterrupted run ended with {code}: {running.output()[1]}"
                 )
+        if wrong := broken_rules(folder):
+            raise WrongOutcome(f"in the uninterrupted run, {wrong[0]}")
         (folder / "ended").touch()
 
 
@@ -267,6 +272,17 @@ class Room:
         ):
             time.sleep(0.05)
         return [f"left: {each}" for each in left]
+
+
+def broken_rules(folder: Path) -> list[str]:
+    """List, of each run below a folder that was traced, the first rule that its clocks broke."""
+    wrong = []
+    for traces in sorted(folder.rglob(TRACES)):
+        try:
+            check_traces(traces.parent)
+        except TuxError as error:
+            wrong.append(f"{error.what} at {error.where}")
+    return wrong
 
 
 def is_root() -> bool:

@@ -10,7 +10,7 @@ from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
 
-from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome
+from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome, broken_rules
 
 
 class Observation(NamedTuple):
@@ -57,8 +57,8 @@ def play(
             seen = scenario.play(room)
         except (ScenarioTimeout, WrongOutcome) as error:
             seen = Observation(wrong=(f"{'hung: ' * isinstance(error, ScenarioTimeout)}{error}",))
-        if left := room.remains():
-            seen = seen._replace(wrong=(*seen.wrong, *left))
+        if wrong := room.remains() + broken_rules(room_folder):
+            seen = seen._replace(wrong=(*seen.wrong, *wrong))
     if not seen.wrong:
         shutil.rmtree(room_folder, ignore_errors=True)
     return seen

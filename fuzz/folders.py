@@ -1,5 +1,5 @@
 """Parsers of what tux has written itself, which may be damaged or made up all the same: partitioned
-graphs, folders of runs, and files of lists.
+graphs, folders of runs, files of lists, and traces of clocks.
 
 An input is one file of such a folder: its name, a newline, and its bytes. The others are whole.
 """
@@ -24,6 +24,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.cli.info import describe_parts, describe_run
+from tux.clock.trace import ClockEvent, Trace, trace_name
 from tux.engine.initial import fill_rows
 from tux.engine.model import WorkerModel
 from tux.engine.records import COSTS
@@ -35,8 +36,10 @@ from tux.graph.kept_order import ORDER
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph
 from tux.inputs.pairs import read_pairs
+from tux.messages.message import Kind
 from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, read_run
 from tux.run_folder.model_files import read_ids
+from tux.run_folder.traces import TRACES, check_traces
 
 NPY = 128  # bytes before the numbers of an array
 FOLDER_SHARE = 0.2
@@ -240,11 +243,40 @@ def _read_spool(content: bytes) -> object:
     return list(SpooledLists(files, {"page": np.arange(5)[::-1].copy()}).pieces())
 
 
+def _trace(folder: Path) -> Parser:
+    """Return the parser of the traces of two workers, in a clock of one Apply."""
+    folder.mkdir()
+    for rank in range(2):
+        trace = Trace(folder / TRACES / trace_name(1, rank), rank, 2, 0)
+        trace.note(ClockEvent.PASS, 0)
+        trace.note(ClockEvent.START, 0, sync=1)
+        trace.note(ClockEvent.RAN, 0)
+        for event, kind in (
+            (ClockEvent.SENT, Kind.CONTRIBUTION),
+            (ClockEvent.FOLDED, Kind.CONTRIBUTION),
+            (ClockEvent.ANSWERED, Kind.ANSWER),
+            (ClockEvent.INSTALLED, Kind.ANSWER),
+        ):
+            for peer in range(2):
+                trace.note(event, 0, peer, 0, kind)
+        trace.end()
+        trace.close()
+    check_traces(folder)
+    inside, often = folder / TRACES, trace_name(1, 0).encode()
+    return Parser(
+        _files(inside),
+        _replacing(inside, lambda: check_traces(folder)),
+        _one_file(often),
+        FOLDER_SHARE,
+    )
+
+
 def parsers(folder: Path) -> dict[str, Parser]:
     """Return all parsers of this file by name; they write into `folder`."""
     return {
         "store": _store(folder / "graph"),
         "order": _order(folder / "ordered"),
         "run": _run(folder / "run"),
+        "trace": _trace(folder / "traced"),
         "spool": Parser([_write_spool()], _read_spool, _spool_input),
     }

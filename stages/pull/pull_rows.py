@@ -13,6 +13,7 @@ from tux.arrays.integers import index_dtype
 from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.clock.block import Block
+from tux.clock.trace import ClockEvent
 from tux.engine.partition import Partition
 from tux.messages.encoding import Arrays
 from tux.messages.message import Kind, Message, checking
@@ -94,6 +95,8 @@ class PullClient:
         self._pulled: dict[int, dict[int, PullAnswer]] = {}  # by step and home
         self._unacked = UnackedChanges()
         self.sync_id = -1  # of the step that pulls
+        if partition.trace:
+            self.server.note_fold = self._note_fold
         self._warm()
 
     def _part(self, partition: Partition, field: str) -> Any:
@@ -350,6 +353,11 @@ class PullClient:
         """
         message = Message(kind, self.partition.rank, home, clock, self.sync_id, arrays)
         self.partition.enqueue(message, self.over, counted=rows > 0)
+
+    def _note_fold(self, worker: int, clock: int) -> None:
+        """Note that the home has folded what a worker has pushed in a clock."""
+        assert self.partition.trace
+        self.partition.trace.note(ClockEvent.FOLDED, clock, worker, self.sync_id, Kind.PUSH)
 
     def handle(self, server: MasterTables, message: Message) -> list[Message]:
         """Answer a pull or a push on the home; return the answers that can be given now."""

@@ -1,4 +1,4 @@
-"""bench.watching: it measures runs that are watched, in small."""
+"""bench.watching: it measures runs that are watched, or traced, in small."""
 
 import pytest
 
@@ -12,8 +12,11 @@ def test_there_must_be_pairs(capsys):
 
 
 @pytest.mark.long
-def test_a_small_pair(capsys, monkeypatch):
+@pytest.mark.parametrize("cost", ["page", "trace"])
+def test_a_small_pair(capsys, monkeypatch, cost):
     monkeypatch.setattr(watching, "PERIOD", 0.01)
-    watching.main(["--pairs", "1", "--epochs", "3", "--ratings", "20000", "--rank", "4"])
+    watching.main(
+        ["--cost", cost, "--pairs", "1", "--epochs", "3", "--ratings", "20000", "--rank", "4"]
+    )
     out = capsys.readouterr().out
-    assert out.count("s watched") == 2 and "median ratio" in out
+    assert out.count("s with it") == 2 and "median ratio" in out

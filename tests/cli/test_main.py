@@ -84,6 +84,7 @@ def test_help_names_commands_and_apps(tux):
         "split",
         "predict",
         "info",
+        "check-trace",
         "stubs",
         "doctor",
         "run mf",

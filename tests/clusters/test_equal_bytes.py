@@ -10,7 +10,7 @@ import pytest
 from faults import clusters, real
 from faults.machines import Machines
 from faults.network import Cable, no_namespaces
-from faults.room import ReferenceRuns, Room
+from faults.room import ReferenceRuns, Room, broken_rules
 
 pytestmark = [pytest.mark.clusters, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
@@ -24,7 +24,7 @@ def ratings(tmp_path_factory, whole):
     """Run two workers on one machine, and return the run with which others are compared."""
     if len(real.files()) < 2:
         return whole
-    flags = {"--epochs": 3, "--threads": 1}
+    flags = {"--epochs": 3, "--threads": 1, "--trace-clocks": ""}
     return ReferenceRuns(tmp_path_factory.mktemp("real"), "mf", *real.files(), flags)
 
 
@@ -32,7 +32,7 @@ def ratings(tmp_path_factory, whole):
 def room(tmp_path, ratings):
     with Room(tmp_path / "room", ratings, LIMIT, Random(0)) as made:
         yield made
-        assert made.remains() == []
+        assert made.remains() == [] and broken_rules(made.folder) == []
 
 
 def train_on_engine(room, name, environment):

@@ -17,6 +17,7 @@ from faults.fault import Fault
 from faults.registry import scenarios
 from faults.room import PROGRAM, ReferenceRuns
 from faults.scenario import Observation, Scenario, play
+from tux.clock.trace import ClockEvent, Trace
 
 LIMIT = 120.0  # seconds after which one counts as hung
 KNOWN = scenarios()
@@ -77,6 +78,20 @@ def test_what_is_left_is_wrong(whole, tmp_path, monkeypatch):
 
     seen = play(Scenario("leaves", "", "", leaves, limit=LIMIT), 0, 0, whole, tmp_path)
     assert len(seen.wrong) == 1 and seen.wrong[0].endswith("/socket")
+
+
+def test_a_broken_rule_is_wrong(whole, tmp_path):
+    """A trace of a worker that runs what it has not begun; and an empty one, as kills leave it."""
+
+    def breaks(room):
+        trace = Trace(room.folder / "out" / "trace" / "1-0.clocks", 0, 2, 0)
+        trace.note(ClockEvent.RAN, 3)
+        trace.close()
+        (room.folder / "out" / "trace" / "1-1.clocks").touch()
+        return Observation()
+
+    seen = play(Scenario("breaks", "", "", breaks, limit=LIMIT), 0, 0, whole, tmp_path)
+    assert len(seen.wrong) == 1 and "worker 0 broke a rule at clock 3" in seen.wrong[0]
 
 
 def test_differences_are_seen(tmp_path):

@@ -1,5 +1,5 @@
 """The command line: ``tux run``, ``check``, ``partition``, ``split``, ``generate``, ``predict``,
-``export``, ``serve``, ``watch``, ``info``, ``stubs``, ``doctor``.
+``export``, ``serve``, ``watch``, ``info``, ``check-trace``, ``stubs``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -39,6 +39,7 @@ ABOUT = {
     "serve": "answer by a trained model over HTTP: the best items, similar ones, new users",
     "watch": "show a run in a browser, while it goes on and afterwards",
     "info": "tell what is in a run's folder or a file of edges",
+    "check-trace": "compare what the clocks of a run did with the rules of the slack",
     "stubs": "write types of a program's rows, by which editors complete their fields",
     "doctor": "examine this installation and machine",
 }
@@ -184,7 +185,7 @@ def _command(argv: list[str]) -> int:
         )
     here = {"partition": _partition, "generate": generate, "info": _info, "doctor": _doctor}
     with nullcontext() if name in ("serve", "watch") else show.show_progress(name):
-        command = here.get(name) or import_module(f"tux.cli.{name}").command
+        command = here.get(name) or import_module(f"tux.cli.{name.replace('-', '_')}").command
         return int(command(rest))
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from tux.clock.clock import Clock
 from tux.clock.schedule import ClockTask, Schedule, segments
 from tux.clock.steps import Step
+from tux.clock.trace import ClockEvent
 from tux.engine.partition import Partition
 from tux.engine.timeline import Timeline
 from tux.messages.message import BadMessage, Kind, Message
@@ -91,6 +92,8 @@ class ClockLoop:
         self.worker, self.clock, self._epochs = worker, Clock(slack), epochs
         self._timeline = timeline
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
+        if worker.trace:
+            worker.trace.note(ClockEvent.PASS, self.first, value=slack)
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
         self._schedule = Schedule(steps)
         # of the epochs of this pass that others follow: not told to have ended, and not known to
@@ -212,7 +215,9 @@ class ClockLoop:
         finished = self.clock.finished
         self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
         self.worker.spans.count_start(self.clock.started - finished)
-        self._tasks[self.clock.start(len(task.segments), task.order)] = task
+        self._tasks[number := self.clock.start(len(task.segments), task.order)] = task
+        if not task.segments:
+            self._trace_start(number, 0)
 
     def _is_wanted(self) -> bool | None:
         """Return whether the state before the next clock is kept; None: not known yet."""
@@ -255,11 +260,14 @@ class ClockLoop:
         worker.running, worker.spans.clock = task.number, self.first + number
         worker.running_epoch = task.epoch
         self._switch_to(number, position)
+        self._trace_start(number, position)
         segment = task.segments[position]
         if segment.here:
             worker.transport.computes()
         for step in segment.here:
             step.run(task.block)
+        if worker.trace:
+            worker.trace.note(ClockEvent.RAN, self.first + number, segment=position)
         with worker.timing("send"):
             if first := segment.first_folded():
                 worker.server.hold_context(self.first + number, first)
@@ -270,8 +278,21 @@ class ClockLoop:
             )
             worker.send_enqueued()
         self.clock.end_segment(number, answers)
+        if worker.trace:
+            worker.trace.look()
         self._timeline.look()
         self._looked = False
+
+    def _trace_start(self, number: int, position: int) -> None:
+        """Note that a segment of a clock begins, or that a clock without segments starts."""
+        if trace := self.worker.trace:
+            trace.note(
+                ClockEvent.START,
+                self.first + number,
+                sync=len(self._tasks[number].segments),
+                segment=position,
+                value=max(number - self.clock.finished, 0),
+            )
 
     def _switch_to(self, number: int, position: int) -> None:
         """Put into the rows the deltas and changes of clock `number`, and no others."""
@@ -307,6 +328,14 @@ class ClockLoop:
                     self._check_awaited(message)
                     self._note_version(message)
                     worker.syncs[message.sync_id].install(message)
+                if worker.trace:
+                    worker.trace.note(
+                        ClockEvent.INSTALLED,
+                        message.clock,
+                        message.source,
+                        message.sync_id,
+                        message.kind,
+                    )
                 self.clock.count_answer(message.clock - self.first)
             else:
                 later.append(message)

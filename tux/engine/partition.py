@@ -17,6 +17,7 @@ from tux.base.counts import add_counts
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.clock import ENDLESS, MOST_SLACK, assumed_slack
 from tux.clock.steps import Sync
+from tux.clock.trace import ClockEvent, Trace
 from tux.engine.profile import Profile, find_sampler
 from tux.engine.spans import MOST_STALE, Spans
 from tux.engine.threads import Threads
@@ -76,6 +77,7 @@ class Partition:
         # of a worker of which there are others alike: kernels by what they are compiled of, and the
         # attributes that functions may ask for
         self.kernels_kept: dict[Any, Any] | None = None
+        self.trace: Trace | None = None
         self._start_counters()
         self.transport = transport
         self.inbox: deque[Message] = deque()
@@ -262,7 +264,23 @@ class Partition:
         """
         messages, self._enqueued = self._enqueued, []
         for message in sorted(messages, key=lambda each: each.dest == self.rank):
+            if self.trace:
+                self.trace.note(
+                    ClockEvent.SENT, message.clock, message.dest, message.sync_id, message.kind
+                )
             self.transport.send(message)
+
+    def trace_to(self, trace: Trace | None) -> None:
+        """Have the events of all clocks noted. It is called before stages are prepared."""
+        self.trace = self.server.trace = trace
+
+    def trace_kept(self, clock: int) -> None:
+        """Note that the state before a clock is kept. The record is in its file when this ends: the
+        run may go on from there.
+        """
+        if self.trace:
+            self.trace.note(ClockEvent.KEPT, clock)
+            self.trace.flush()
 
     def timing(self, what: str) -> BodyTimer:
         """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""

@@ -114,6 +114,8 @@ class Training:
             self.ended_early, self.has_model = True, bool(kept)
             kept.put_back()
         self.worker.timeline.end()
+        if self.worker.trace:
+            self.worker.trace.end()
         if self.best_epoch != self.worker.epoch:
             self._best_model.put_back()
 
@@ -197,6 +199,7 @@ class Training:
         """
         worker, clocks = self.worker, loop.clock if loop else None
         started = clocks.started if clocks else 0
+        worker.trace_kept(worker.all_clocks + started)
         head = StateHead(
             epoch=worker.epoch,
             turns=turns,

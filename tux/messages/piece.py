@@ -20,6 +20,8 @@ class Content(IntEnum):
     """The lists of a worker that no stage uses."""
     STATE = 1
     """The state of a worker."""
+    TRACE = 2
+    """The trace of a worker's clocks."""
 
 
 class Piece(NamedTuple):
@@ -50,7 +52,7 @@ def content_of(message: Message) -> Content:
     none.
     """
     with checking(message):
-        if message.sync_id not in (Content.LISTS, Content.STATE):
+        if message.sync_id not in [*Content]:
             raise ValueError("it is of no file")
     return Content(message.sync_id)
 

@@ -99,6 +99,7 @@ class Push(NamedTuple):
     step: int
     rows: FieldRows
     changes: Arrays  # as they travel (`tux.sync.row_wire`)
+    clock: int = 0  # that of its message
 
     def arrays(self) -> Arrays:
         """Return the changes as arrays of a message."""
@@ -110,4 +111,4 @@ class Push(NamedTuple):
         with checking(message):
             (step,), rest = take_numbers(message.arrays, 1, np.int64)
             rows, changes = FieldRows.read_first(rest, fields)
-            return Push(step, rows, [freeze(change) for change in changes])
+            return Push(step, rows, [freeze(change) for change in changes], message.clock)

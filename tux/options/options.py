@@ -66,6 +66,7 @@ MOST_THREADS = 1024
 
 
 worker_option = partial(option, section="workers")
+switch_option = partial(option, SWITCH, section="other", of_job=True)
 
 
 def _epochs_help(program: type[Program]) -> str:
@@ -87,7 +88,8 @@ class RunOptions(Reading):
     `eval_every`-th epoch is evaluated; with `patience` the run stops after so many evaluations
     without a better monitored metric. With `check`, an index out of bounds and NaN that replaces a
     number, in any vertex function, end the run; without `jit`, vertex functions run as plain
-    Python. With `profile`, the work of each stage is measured (`tux.engine.profile`).
+    Python. With `profile`, the work of each stage is measured (`tux.engine.profile`). With
+    `trace_clocks`, what the clocks of each worker do is written below `out` (`tux.clock.trace`).
 
     `workers` on this machine, None: 1, or as many as a partitioned folder has parts. "auto" leaves
     them, and the `slack`, to trials: the run's first epochs with several settings. Each computes
@@ -238,27 +240,20 @@ class RunOptions(Reading):
         ),
         shown=ranks_pairs,
     )
-    jit: bool = option(
-        SWITCH,
-        "run vertex functions as plain Python: slow, but a debugger sees them",
-        section="other",
-        of_job=True,
-        default=True,
+    jit: bool = switch_option(
+        "run vertex functions as plain Python: slow, but a debugger sees them", default=True
     )
-    check: bool = option(
-        SWITCH,
+    check: bool = switch_option(
         "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower",
-        section="other",
-        of_job=True,
         default=False,
     )
-    profile: bool = option(
-        SWITCH,
+    profile: bool = switch_option(
         "tell at the end how long each stage took, and each line of the slowest function; on one "
         "machine",
-        section="other",
-        of_job=True,
         default=False,
+    )
+    trace_clocks: bool = switch_option(
+        "write below --out what the clocks of each worker do, for tux check-trace", default=False
     )
     place: Place | None = option(PLACE, recorded=False)
     keeps_interrupted: bool = option(SWITCH, default=False, recorded=False)
@@ -272,14 +267,15 @@ class RunOptions(Reading):
                 do="add --checkpoint-every N",
             )
         elsewhere = self.place is not None and self.place.rank > 0  # machine 0 writes
-        if self.checkpoint_every and self.out is None and not elsewhere:
+        below_out = {
+            "checkpoints": self.checkpoint_every,
+            "files for TensorBoard": self.log == "tensorboard",
+            "traces of clocks": self.trace_clocks,
+        }
+        wanted = [what for what, asked in below_out.items() if asked]
+        if wanted and self.out is None and not elsewhere:
             raise UsageError(
-                "checkpoints are written below --out, which is not given", do="add --out DIR"
-            )
-        if self.log == "tensorboard" and self.out is None and not elsewhere:
-            raise UsageError(
-                "TensorBoard reads what is written below --out, which is not given",
-                do="add --out DIR",
+                f"{wanted[0]} are written below --out, which is not given", do="add --out DIR"
             )
         if self.partitioner is not None:
             check_partitioner(self.partitioner)

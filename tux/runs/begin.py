@@ -15,6 +15,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
+from tux.clock.trace import Trace, trace_name
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -40,6 +41,7 @@ from tux.program.params import INLINE
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.vertex_params import vertex_numbers
+from tux.run_folder.traces import TRACES, newest_attempt
 from tux.runs.context import RunContext
 from tux.runs.start import NO_START, StartOfRun
 from tux.runs.trainer import TrainingHere
@@ -265,12 +267,34 @@ def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
             start=run.start.model,
         )
         worker.scratch = scratch
+        _trace_worker(run, worker)
         phases.watch.phase("compile")
         training = TrainingHere(worker)
     compiling = worker.seconds["compile"]
     phases.seconds["layout"] -= compiling
     phases.seconds["compile"] = compiling
     return training
+
+
+def _trace_worker(run: RunContext, worker: Worker) -> None:
+    """Have the clocks of the one worker of a run traced, if the options say so."""
+    folder, attempt = _traces_of(run)
+    if folder:
+        path = Path(folder, trace_name(attempt, worker.rank))
+        trace = Trace(path, worker.rank, worker.workers, worker.most_apart)
+        run.stack.callback(trace.close)
+        worker.trace_to(trace)
+
+
+def _traces_of(run: RunContext) -> tuple[str, int]:
+    """Return the folder of a run's traces, "" if none are written here, and the number of this
+    start of the workers.
+    """
+    place = run.options.place
+    elsewhere = place is not None and place.rank > 0  # machine 0 gets them
+    if not run.options.trace_clocks or run.path is None or elsewhere:
+        return "", 1
+    return str((run.path / TRACES).absolute()), newest_attempt(run.path) + 1
 
 
 def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
@@ -320,5 +344,6 @@ def start_workers(
             recovery=recovery,
             listens=listens,
             folders=(inputs.loaded.job, inputs.loaded.folder) if inputs.loaded else None,
+            trace=_traces_of(run),
             **plan.job_options(),
         )

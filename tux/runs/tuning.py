@@ -197,6 +197,7 @@ def trial_options(options: RunOptions, program: Program) -> RunOptions:
         epochs=epochs,
         patience=options.patience * EPOCHS,
         profile=False,
+        trace_clocks=False,
         keeps_interrupted=False,
         **unused,
     )

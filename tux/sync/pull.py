@@ -34,7 +34,7 @@ whole, which stands for what others do meanwhile.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +73,7 @@ class PullServer:
         # requests without an answer, by step and worker, with their clock
         self._unanswered: dict[tuple[int, int], tuple[PullRequest, int]] = {}
         self._pushed: dict[int, dict[int, Push]] = defaultdict(dict)
+        self.note_fold: Callable[[int, int], None] | None = None  # is told the worker and the clock
         # the first step that may be asked for, and the step of the next push, by worker
         self._asked, self._next = [0] * workers, [0] * workers
         self._marks = np.zeros(masters, bool)  # of `_are_distinct`
@@ -114,6 +115,8 @@ class PullServer:
         for worker in range(self.workers):
             rows = [pushed[worker].rows.of_field(f) for f in range(len(self.fields))]
             self.wire.add_changes(self.fields, rows, pushed[worker].changes)
+            if self.note_fold:
+                self.note_fold(worker, pushed[worker].clock)
         self.folded += 1
 
     def _replies(self) -> list[Reply]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from tux.clock.clock import PendingContributions
 from tux.clock.steps import Fold, Pull, Sync
+from tux.clock.trace import ClockEvent, Trace
 from tux.messages.encoding import NEVER, Arrays, fill_elements, pack
 from tux.messages.message import BadMessage, Kind, Message, checking
 from tux.messages.payloads import Answer, Totals
@@ -66,6 +67,7 @@ class Server(MasterTables):
     ) -> None:
         super().__init__(rank, workers, tables, taus)
         self.send, self._now = send, now
+        self.trace: Trace | None = None
         self.totals = TotalsByClock(self.tau)
         self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
@@ -73,7 +75,8 @@ class Server(MasterTables):
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
         # its last spans: thread, start, end and clock
         self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
-        self._pending: PendingContributions[Any] = PendingContributions(workers)
+        # of each, its worker and its payload
+        self._pending: PendingContributions[tuple[int, Any]] = PendingContributions(workers)
         # by clock: the synchronisations to fold before the context goes on, and the contexts that
         # have not gone on
         self._first: dict[int, set[int]] = {}
@@ -126,11 +129,16 @@ class Server(MasterTables):
         start = self._now()
         payload = sync.read(self, message)
         with checking(message):
-            contributions = self._pending.add((clock, message.sync_id), message.source, payload)
+            contributions = self._pending.add(
+                (clock, message.sync_id), message.source, (message.source, payload)
+            )
         if contributions is None:
             self._note_time(start, clock)
             return
-        answers = self._serve(sync, clock, contributions)
+        if self.trace:
+            for source, _ in contributions:
+                self.trace.note(ClockEvent.FOLDED, clock, source, message.sync_id, message.kind)
+        answers = self._serve(sync, clock, [part for _, part in contributions])
         self._note_time(start, clock)
         self._send_answers(sync, message, answers)
         if first := self._first.get(clock):
@@ -143,6 +151,9 @@ class Server(MasterTables):
         self, sync: Fold[Any], last: Message, answers: Sequence[Arrays | Answer]
     ) -> None:
         """Answer each worker, after the `last` contribution."""
+        if self.trace:  # all of them first: when its own worker has its answer, it may end
+            for worker in range(self.workers):
+                self.trace.note(ClockEvent.ANSWERED, last.clock, worker, last.sync_id, Kind.ANSWER)
         for worker, answer in enumerate(answers):
             arrays, own = ((), answer) if isinstance(answer, Answer) else (answer, None)
             self._send(
@@ -170,6 +181,8 @@ class Server(MasterTables):
             message = self._held.pop(clock)
             sync = self._find_fold(message)
             arrays = self._add_totals(sync, message)
+            if self.trace:
+                self.trace.note(ClockEvent.PASSED, clock, 0, message.sync_id, Kind.CONTRIBUTION)
             self._send(
                 Message(Kind.CONTRIBUTION, self.rank, 0, clock, message.sync_id, arrays), sync
             )
@@ -185,6 +198,10 @@ class Server(MasterTables):
         answers = sync.handle(self, message)
         self._note_time(start, message.clock)
         for answer in answers:
+            if self.trace:
+                self.trace.note(
+                    ClockEvent.ANSWERED, answer.clock, answer.dest, answer.sync_id, answer.kind
+                )
             self.send(answer)
 
     def _serve(

@@ -1,6 +1,6 @@
 """Files of the workers of other machines, as the launcher takes and gives them, in pieces
-(`tux.cluster.checkpoint.pieces`): it takes their lists and their states, and gives each the state
-from which the job goes on.
+(`tux.cluster.checkpoint.pieces`): it takes their lists, their states and their traces, and gives
+each the state from which the job goes on.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ class RemoteFiles:
             if piece.of is Content.LISTS:
                 if self._job.lists:
                     self._take_lists(self._job.list_file(rank), piece)
+            elif piece.of is Content.TRACE:
+                if not self._job.trace_folder:
+                    raise ValueError("no trace is kept")
+                append_piece(self._job.trace_file(rank), piece.content)
             elif self._checkpointing is None:
                 raise ValueError("no states are kept")
             elif not self._checkpointing.take(rank, piece.content):

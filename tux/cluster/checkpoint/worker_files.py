@@ -41,7 +41,7 @@ class WorkerFiles:
         self._mark = 0
         self._state: OutgoingFile | None = None  # on its way to the launcher
         self._lists = OutgoingFile(job.list_file(rank))
-        self._sends_lists = False  # a piece of them is on its way
+        self._sends_lists = self._sends_trace = False  # a piece of them, or of it, is on its way
         self._unread: DataError | None = None  # why the lists cannot be sent
         self._state_waits = False  # for the lists
         self._main_waits = False  # for the lists to be taken
@@ -72,6 +72,10 @@ class WorkerFiles:
                     raise BadMessage(message, "no piece of lists is on its way")
                 self._send_lists()
                 return not self._main_waits
+        if content_of(message) is Content.TRACE:
+            if not self._sends_trace:
+                raise BadMessage(message, "no piece of a trace is on its way")
+            return False
         if self._state is None:
             raise BadMessage(message, "no piece of a state is on its way")
         self._send_state(self._state)
@@ -172,6 +176,19 @@ class WorkerFiles:
                 raise BadMessage(message, "the launcher has not taken the lists before it")
         if self._unread is not None:
             raise self._unread
+
+    def send_trace(self, receive: Callable[[], Message]) -> None:
+        """Send the trace of the worker's clocks, as the last has ended. DataError if it cannot be
+        read.
+        """
+        trace = OutgoingFile(self._job.trace_file(self._rank))
+        while (piece := trace.next()) is not None:
+            self._sends_trace = True
+            self._post(self._piece(Content.TRACE, piece))
+            while (message := receive()).kind is not Kind.TAKEN:
+                if message.kind is not Kind.CONTROL:
+                    raise BadMessage(message, "the launcher has not taken the trace before it")
+            self._sends_trace = False
 
     def _piece(self, of: Content, piece: np.ndarray) -> Message:
         return Message(Kind.PIECE, self._rank, self._launcher, sync_id=of, arrays=[piece])

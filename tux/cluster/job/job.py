@@ -15,6 +15,7 @@ from tux.checkpoint.saved import SavedState
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
+from tux.clock.trace import Trace, trace_name
 from tux.cluster.rendezvous.meeting import Rendezvous
 from tux.cluster.transport.control import Welcome
 from tux.engine.memory_limit import NO_ROWS, MemoryLimit, count_row_bytes, limit_of
@@ -41,6 +42,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
     known: dict[str, int] = {}  # the vertices of each type that this model has
     memory: int | None = None  # bytes that a worker takes; None: its part of what is free
     profile: bool = False
+    trace_clocks: bool = False
+    trace_folder: str = ""  # on machine 0, where all traces lie in the end
+    attempt: int = 1  # the number of this start of the workers, in the names of traces
     jit: bool
     check: bool
     epochs: int
@@ -131,6 +135,9 @@ class Job(Rendezvous, dict=True, kw_only=True):
                 **options,
             )
         worker.scratch = self._scratch(rank) if self.lists else None
+        if self.trace_clocks and most is None:
+            trace = Trace(self.trace_file(rank), rank, self.workers, worker.most_apart)
+            worker.trace_to(trace)
         return worker
 
     def _scratch(self, rank: int) -> Scratch:
@@ -163,6 +170,14 @@ class Job(Rendezvous, dict=True, kw_only=True):
         if self.lists_folder:
             return Path(self.lists_folder, list_file_name(rank, self.nonce))
         return Path(self.graph, f"lists-{rank}")
+
+    def trace_file(self, rank: int) -> Path:
+        """Return the path to which a worker of this machine, or its launcher for it, writes the
+        trace of its clocks.
+        """
+        if self.trace_folder:
+            return Path(self.trace_folder, trace_name(self.attempt, rank))
+        return Path(self.graph, f"trace-{rank}")
 
     def all_lists(
         self, earlier: Mapping[int, Sequence[ListSegment]], here: int

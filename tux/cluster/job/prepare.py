@@ -30,6 +30,9 @@ COMPILED_EDGES = 1 << 16
 NONE = StatePlan()
 """No states are kept, and the job begins anew."""
 
+NO_TRACE = "", 1
+"""No traces of clocks are here."""
+
 NO_SIZES: Mapping[str, str] = {}
 """No sizes are compared between machines."""
 
@@ -50,6 +53,7 @@ def prepare(
     warn: Callable[[str], None] = lambda text: None,
     listens: Callable[[], None] = lambda: None,
     folders: tuple[Path, Path] | None = None,
+    trace: tuple[str, int] = NO_TRACE,
     **options: Any,
 ) -> Incarnations | FollowerLauncher:
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
@@ -59,7 +63,8 @@ def prepare(
     memory, unless they are those of a partitioned folder; they lie in `room`, or with the job's
     files, or in `folders`, which are made already. `sizes` of the data, by name, must be the same
     on all machines. Machine 0 sends its `states`. `recovery` tells where to go on when workers are
-    lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
+    lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text. `trace`:
+    on machine 0, the folder for traces of clocks, and the number of this start of the workers.
     """
     machine = place.rank if place else 0
     ranks = range(machine * workers, (machine + 1) * workers)
@@ -76,6 +81,7 @@ def prepare(
             states=states,
             threads=threads,
             lists="sent" if machine else "spooled" if room else "",
+            trace=trace,
             **options,
         )
         _compile(job, ranks[0], phase)
@@ -101,6 +107,7 @@ def write_job(
     states: StatePlan = NONE,
     threads: int = 1,
     lists: str = "",
+    trace: tuple[str, int] = NO_TRACE,
     **options: Any,
 ) -> tuple[Job, dict[str, int]]:
     """Write the parts of this machine's workers, and the job, into its two folders. Return the job,
@@ -121,6 +128,8 @@ def write_job(
         threads=threads,
         lists=lists,
         workers_here=workers,
+        trace_folder=trace[0],
+        attempt=trace[1],
         **_state_fields(states),
         **_meeting(place, folder),
         **options,

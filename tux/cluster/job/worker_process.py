@@ -183,12 +183,19 @@ class Peer(Member, Transport):
             self.marks.finish()
         profile = training.profile(lines=self.rank == 0)
         self._send_lists(worker)
+        if job.trace_clocks and not job.trace_folder:
+            self.files.send_trace(self.receive)
         self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early, profile))
         share = ModelShare(worker)
         with suppress(Refused):  # the goodbye
             while True:
                 if isinstance(asked := control_in(message := self.receive()), SendModel):
                     self._send_model(share, message, asked)
+
+    def close_trace(self) -> None:
+        """Close the trace of the worker's clocks, if there is one."""
+        if self.worker and self.worker.trace:
+            self.worker.trace.close()
 
     def _send_model(self, share: ModelShare, message: Message, asked: SendModel) -> None:
         """Answer a question of the launcher for a range of the model."""
@@ -265,7 +272,10 @@ def main() -> int:
         peer.socket_thread.start()
         most = job.limit.size if job.limit else None
         with peer.socket_thread.naming_hosts(), limited_memory(job.graph, most):
-            peer.run()
+            try:
+                peer.run()
+            finally:
+                peer.close_trace()
         failure = None
     except TuxError as error:
         failure = as_failure(error)

@@ -242,6 +242,7 @@ def renew_job(job: Job, folder: Path, number: int, start: Start) -> Job:
     since the closing of an old one removes its file.
     """
     changed: dict[str, Any] = {"nonce": secrets.token_bytes(16), "resume": [*start.states]}
+    changed["attempt"] = job.attempt + 1
     if job.launcher.startswith("ipc://"):
         short = number % 100  # names may not be longer than those of the first incarnation
         changed["launcher"] = f"ipc://{folder}/{short}.l"

@@ -1,0 +1,86 @@
+"""``tux run APP DATA --trace-clocks``, and ``tux check-trace RUN``."""
+
+import numpy as np
+import pytest
+from support.programs.tiny_ratings import RATINGS
+
+from tux.clock.trace import HEAD, RECORD, ClockEvent, read_trace
+from tux.run_folder.folder import read_run
+
+RUN = ["run", "mf", "ratings.csv", "--epochs", "2", "--rank", "2", "--no-jit", "--out", "run1"]
+TRACE = "run1/trace/1-0.clocks"
+
+
+@pytest.fixture
+def traced_run(tux, here):
+    """Return the folder of a run with a trace."""
+    (here / "ratings.csv").write_text(RATINGS)
+    assert tux(*RUN, "--trace-clocks")[0] == 0
+    return here / "run1"
+
+
+def test_a_run_that_was_traced(tux, traced_run):
+    assert read_run(traced_run).options["trace_clocks"] is True
+    code, out, err = tux("check-trace", "run1")
+    assert (code, err) == (0, "")
+    told = dict(line.rsplit(None, 1) for line in out.splitlines()[:-1])
+    records = read_trace(traced_run / "trace" / "1-0.clocks").records
+    clocks = len(np.unique(records["clock"][records["event"] == ClockEvent.START]))
+    assert told == {
+        "starts of workers": "1",
+        "workers": "1",
+        "clocks": str(clocks),
+        "events": str(len(records)),
+        "largest staleness": "0",
+    }
+    assert out.splitlines()[-1] == "all clocks kept to the rules"
+
+
+def test_a_run_goes_on_with_another_trace(tux, traced_run):
+    assert tux(*RUN[:-1], "run2", "--trace-clocks", "--checkpoint-every", "1")[0] == 0
+    assert tux("run", "--resume", "run2", "--epochs", "3")[0] == 0
+    names = sorted(path.name for path in (traced_run.parent / "run2" / "trace").iterdir())
+    assert names == ["1-0.clocks", "2-0.clocks"]
+    code, out, _ = tux("check-trace", "run2")
+    assert code == 0 and "starts of workers  2" in out
+
+
+def test_a_broken_rule_is_told_with_its_record(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    content, at = path.read_bytes(), HEAD.size + 2 * RECORD.itemsize
+    path.write_bytes(content[:at] + content[at + RECORD.itemsize :])
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3
+    assert "the clocks of worker 0 broke a rule at clock" in err and f"{TRACE}, record 2" in err
+    path.write_bytes(b"something else, of some length")
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "not a trace of clocks" in err and TRACE in err
+
+
+@pytest.mark.parametrize("name", ["1-1.clocks", "1-5.clocks"])
+def test_a_trace_of_another_worker_is_told(tux, traced_run, name):
+    path = traced_run / "trace" / "1-0.clocks"
+    path.rename(path.with_name(name))
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "a trace of worker 0 of 1" in err
+
+
+def test_a_run_without_a_trace_is_refused(tux, here):
+    (here / "ratings.csv").write_text(RATINGS)
+    assert tux(*RUN)[0] == 0 and not (here / "run1" / "trace").exists()
+    code, _, err = tux("check-trace", "run1")
+    assert code == 2 and "the run of run1 has no trace" in err and "--trace-clocks" in err
+    code, _, err = tux("check-trace", "elsewhere")
+    assert code == 3 and "elsewhere is no folder of a run" in err
+
+
+def test_a_trace_needs_a_folder(tux, here):
+    (here / "ratings.csv").write_text(RATINGS)
+    code, _, err = tux(*RUN[:-2], "--trace-clocks")
+    assert code == 2 and "traces of clocks are written below --out" in err and "--out DIR" in err
+
+
+def test_help(tux):
+    code, out, _ = tux("check-trace", "--help")
+    assert code == 0 and "tux check-trace RUN" in out and "--trace-clocks" in out
+    assert "--trace-clocks" in tux("run", "mf", "--help")[1]
