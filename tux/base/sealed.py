@@ -84,6 +84,17 @@ class SealedCache(FunctionCache):
 class _SealedFiles(IndexDataCacheFile):
     """The index and the data of one function. What lies behind a pickle, numba does not read."""
 
+    def save(self, key: Any, data: Any) -> None:
+        """Save data with the key of their signature. The index names files by numbers, so where it
+        was lost, or two processes have written it at once, a file may be that of another signature.
+        """
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        """Load the data of a signature; None if there are none."""
+        found = super().load(key)
+        return found[1] if found and found[0] == key else None
+
     def _load_index(self) -> Any:
         return super()._load_index() if _may_load(Path(self._index_path)) else {}
 
