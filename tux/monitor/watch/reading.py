@@ -148,7 +148,7 @@ class Reader:
         return self._run[1], self._run[2]
 
     def _damage(self) -> str:
-        """Say that the records of an ended run are others than it has written; "" if they are not. They
+        """Say that the records of an ended run are not as it has written them; "" if they are. They
         are compared with their checksum when a file has changed.
         """
         sign = _file_stamp(self.folder / SUMS), _file_stamp(self.folder / METRICS)
