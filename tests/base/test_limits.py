@@ -3,12 +3,14 @@
 import errno
 import os
 import resource
+import threading
 
 import pytest
+from support.messages import message
 
 from tux.base.disk import disk_error, machine_error
-from tux.base.errors import UsageError
-from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files
+from tux.base.errors import TuxError, UsageError
+from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files, check_threads
 
 
 @pytest.fixture
@@ -43,6 +45,24 @@ def test_too_few_open_files_are_refused_with_both_numbers(monkeypatch):
     assert "ulimit -n" in caught.value.do and allow_many_files() == most
     monkeypatch.setattr(resource, "getrlimit", lambda *_: (9, resource.RLIM_INFINITY))
     check_files(1000)
+
+
+def test_threads_that_cannot_be_started_are_told(monkeypatch):
+    check_threads(3)
+    start, started = threading.Thread.start, []
+
+    def refuse(thread):
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(TuxError, match=message("the-system-starts-no-more")) as caught:
+        check_threads(3)
+    assert "ulimit -u" in caught.value.do
+    for each in started:
+        each.join()
 
 
 def system(number):

@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import ArrayLike
 
 from tux.arrays.disk_columns import empty_column
-from tux.arrays.packed import head_of
+from tux.arrays.packed import check_unpacked, head_of
 from tux.arrays.pieced import ArrayPieces
 from tux.arrays.piped import readable_path
 from tux.base.disk import writing
@@ -78,9 +78,12 @@ def read_npz(
         with zipfile.ZipFile(readable_path(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {}
-            for name in members if names is None else sorted(members.keys() & set(names)):
+            asked = members if names is None else sorted(members.keys() & set(names))
+            size = os.path.getsize(readable_path(path))
+            check_unpacked(path, sum(members[name].file_size for name in asked), size)
+            for name in asked:
                 info, where = members[name], f"{path}:{name}"
-                there = min(info.compress_size, os.path.getsize(readable_path(path))) * (
+                there = min(info.compress_size, size) * (
                     1 if info.compress_type == STORED else DENSEST
                 )
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:

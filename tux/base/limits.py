@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from contextlib import suppress
 
 from tux.base.errors import TuxError, UsageError, out_of_memory
@@ -43,6 +44,21 @@ def check_files(workers: int) -> None:
             f"have {most} here",
             do=f"allow more, as by {MANY} or LimitNOFILE of a service; or take fewer workers",
         )
+
+
+def check_threads(count: int) -> None:
+    """Start so many threads at once, which end again. A library in C may end the process where the
+    system starts none. Raises TuxError.
+    """
+    end = threading.Event()
+    made = [threading.Thread(target=end.wait, daemon=True) for _ in range(count)]
+    try:
+        for each in made:
+            each.start()
+    except RuntimeError as error:
+        raise limit_error(error) or error from None
+    finally:
+        end.set()
 
 
 def limit_error(error: BaseException) -> TuxError | None:
