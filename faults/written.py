@@ -134,7 +134,8 @@ def damage_kernels(room: Room) -> Observation:
     wrong, seconds, count = room.differences("first"), [], 0
     for number in range(3):
         for path in files(cache):
-            content = path.read_bytes()
+            if not (content := path.read_bytes()):
+                continue
             if number == 0 and path.suffix == ".nbc":
                 one_bit(path, room.draw.randrange(8 * len(content)))
             elif number == 1:
