@@ -75,7 +75,6 @@ def system(number):
         (system(errno.EMFILE), "too many files are open", "ulimit -n"),
         (system(errno.ENFILE), "too many files are open", "ulimit -n"),
         (system(errno.EAGAIN), "no more processes or threads", "ulimit -u"),
-        (RuntimeError("can't start new thread"), "no more processes or threads", "--threads"),
         (system(errno.ENOMEM), "out of memory", "smaller parameters"),
         (
             ImportError("libx.so.2: failed to map segment from shared object"),
@@ -88,6 +87,12 @@ def test_what_a_limit_has_caused(error, what, do, monkeypatch):
     monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda: True)
     told = machine_error(error)
     assert what in told.what and do in told.do
+
+
+def test_threads_without_addresses_are_a_lack_of_memory(monkeypatch):
+    for limited, told in ((True, "out of memory: ulimit -v"), (False, "the system starts no more")):
+        monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda limited=limited: limited)
+        assert machine_error(RuntimeError("can't start new thread")).what.startswith(told)
 
 
 def test_what_no_limit_has_caused():

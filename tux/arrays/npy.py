@@ -29,6 +29,9 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 # The errors of zipfile about bytes that are no archive, or one that is packed in a way that it
 # cannot read (RuntimeError).
 DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+MOST_EMPTY = 1 << 20
+"""Rows or columns that an array without a value may have."""
+
 LAST = 0x10FFFF  # of the characters of Unicode
 PIECE = 1 << 24  # bytes read at a time
 
@@ -258,6 +261,8 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
                 do="Give a row of numbers, or of strings of fixed length.",
             )
         _check_size(shape, dtype, size - file.tell(), where)
+        if not math.prod(shape) * dtype.itemsize and max(shape, default=0) > MOST_EMPTY:
+            raise DataError(f"shape {shape} of {dtype} has no value", where=where)
         array = empty_column(shape[::-1] if fortran else shape, dtype)
         flat = array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         done = 0
