@@ -233,7 +233,7 @@ def test_where_an_event_loop_runs_it_answers_too(als):
 
 
 def test_clients_that_send_nothing_keep_nobody_away(als, monkeypatch):
-    """Those that have waited longest are closed for those that come."""
+    """For one that comes, the one is closed that has waited longest."""
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
     with serving(als.app) as (port, _), ExitStack() as clients:
         silent = [clients.enter_context(connect(port)) for _ in range(6)]
