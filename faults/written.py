@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from faults.damage import files, one_bit
+from faults.damage import one_bit
 from faults.room import Room, WrongOutcome
+from faults.running import below
 from faults.scenario import Observation, Scenario
 from tux.arrays.arrow import read_parquet
 from tux.base.checksums import SUMS, check_sums, files_below
@@ -24,6 +25,8 @@ FLIPS = 1000
 """Bits that are flipped in a folder, one after the other."""
 COMMANDS = 2
 """Flips of which the user's commands are seen too."""
+KINDS = (".nbc", (".nbc", ".nbi", ".py"), ".nbc")
+"""Ends of the names of the files of compiled code that are damaged, one way after the other."""
 UNSEALED = ("timeline.jsonl", "checkpoints/", SUMS)
 """Names of a run's files, or beginnings, of which `B2SUMS` has no checksum."""
 
@@ -133,15 +136,15 @@ def damage_kernels(room: Room) -> Observation:
     room.expect(room.train(out="first", env=env), 0)
     wrong, seconds, count = room.differences("first"), [], 0
     for number in range(3):
-        for path in files(cache):
-            if not (content := path.read_bytes()):
-                continue
-            if number == 0 and path.suffix == ".nbc":
+        kernels = [Path(path) for path in sorted(below(cache)) if path.endswith(KINDS[number])]
+        for path in kernels:
+            content = path.read_bytes()
+            if number == 0:
                 one_bit(path, room.draw.randrange(8 * len(content)))
             elif number == 1:
                 os.truncate(path, room.draw.randrange(len(content)))
-            elif number == 2 and path.suffix == ".nbc":  # the file of another kernel
-                shutil.copyfile(room.draw.choice([*cache.glob("*.nbc")]), path)
+            else:  # the file of another kernel
+                shutil.copyfile(room.draw.choice(kernels), path)
             count += path.read_bytes() != content
         start = time.monotonic()
         command = room.train(out=f"anew{number}", env=env)

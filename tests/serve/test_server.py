@@ -216,6 +216,15 @@ def test_a_body_that_does_not_come_is_told(als, monkeypatch):
         assert received.startswith(b"HTTP/1.1 408") and b"connection: close" in received
 
 
+def test_bodies_that_do_not_come_take_no_places(als, monkeypatch):
+    monkeypatch.setattr(app, "MAX_REQUESTS", 1)
+    head = b"POST /fold-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    with serving(als.app) as (port, _), ExitStack() as clients:
+        for _ in range(3):
+            clients.enter_context(connect(port)).sendall(head)
+        assert exchange(port, CLOSED)[0][0] == 200
+
+
 def test_where_an_event_loop_runs_it_answers_too(als):
     """As in a notebook, whose loop waits until the server ends."""
     made, listening = server.make_server(als.app), server.listen("127.0.0.1", 0)
