@@ -5,7 +5,6 @@ of a graph, and compiled kernels.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,15 +136,17 @@ def damage_kernels(room: Room) -> Observation:
     wrong, seconds, count = room.differences("first"), [], 0
     for number in range(3):
         kernels = [Path(path) for path in sorted(below(cache)) if path.endswith(KINDS[number])]
-        for path in kernels:
-            content = path.read_bytes()
+        before = [path.read_bytes() for path in kernels]
+        for at, (path, content) in enumerate(zip(kernels, before, strict=True)):
             if number == 0:
                 one_bit(path, room.draw.randrange(8 * len(content)))
             elif number == 1:
                 os.truncate(path, room.draw.randrange(len(content)))
-            else:  # the file of another kernel
-                shutil.copyfile(room.draw.choice(kernels), path)
-            count += path.read_bytes() != content
+            else:  # the file of the kernel before
+                path.write_bytes(before[at - 1])
+        count += sum(
+            path.read_bytes() != content for path, content in zip(kernels, before, strict=True)
+        )
         start = time.monotonic()
         command = room.train(out=f"anew{number}", env=env)
         room.expect(command, 0)
