@@ -91,7 +91,9 @@ def test_what_a_limit_has_caused(error, what, do, monkeypatch):
 
 def test_threads_without_addresses_are_a_lack_of_memory(monkeypatch):
     for limited, told in ((True, "out of memory: ulimit -v"), (False, "the system starts no more")):
-        monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda limited=limited: limited)
+        monkeypatch.setattr(
+            "tux.base.limits._is_short_of_addresses", lambda limited=limited: limited
+        )
         assert machine_error(RuntimeError("can't start new thread")).what.startswith(told)
 
 

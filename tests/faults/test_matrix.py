@@ -137,7 +137,9 @@ def test_flips_that_nobody_tells_are_wrong(tmp_path, monkeypatch):
     assert not seen.wrong and seen.faults == 20 and told == ["a"] * written.COMMANDS
     seen = written.flip_each(room, tmp_path, ["b"], lambda name: "", told.append)
     assert "its checksum is the same" in seen.wrong[0]
-    seen = written.flip_each(room, tmp_path, ["a"], lambda name: "it is read otherwise", told.append)
+    seen = written.flip_each(
+        room, tmp_path, ["a"], lambda name: "it is read otherwise", told.append
+    )
     assert seen.wrong[0].endswith("it is read otherwise")
     assert {name: (tmp_path / name).read_bytes() for name in content} == content
 

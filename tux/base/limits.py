@@ -72,7 +72,9 @@ def limit_error(error: BaseException) -> TuxError | None:
         here = f": this process may have {most}" if most and number == errno.EMFILE else ""
         return TuxError(f"too many files are open{here}", do=f"allow more, as by {MANY}")
     if "can't start new thread" in said and _is_short_of_addresses():
-        return out_of_memory(f"ulimit -v limits addresses, of which each thread needs some ({said})")
+        return out_of_memory(
+            f"ulimit -v limits addresses, of which each thread needs some ({said})"
+        )
     if number == errno.EAGAIN or "can't start new thread" in said:
         return TuxError(
             f"the system starts no more processes or threads: {said}",
