@@ -143,12 +143,10 @@ class KilledRun:
         return True
 
     def _start(self, rank: int) -> None:
-        """Start a command again; that of machine 0 goes on with the run, if there is a
-        checkpoint.
-        """
+        """Start a command again; that of machine 0 goes on with the run, if it has begun."""
         ended = self.commands[rank]
         self.room.until(lambda: not ended.leftovers(), "all of a command to end")
-        if rank == 0 and recovery.has_checkpoint(self.room.folder / "out"):
+        if rank == 0 and recovery.is_resumable(self.room):
             self.commands[rank] = self.machines.resume(rank)
             return
         if rank == 0:

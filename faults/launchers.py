@@ -8,10 +8,20 @@ import signal
 import time
 from functools import partial
 
-from faults.recovery import expect_end, expect_resumed, now
+from faults.recovery import (
+    expect_end,
+    expect_resumed,
+    is_resumable,
+    now,
+    put_aside,
+    start_anew,
+)
 from faults.room import Moment, Room, WrongOutcome
 from faults.running import Running
 from faults.scenario import Observation, Scenario
+
+KILLS = 6
+"""Of a run and of those that go on with it."""
 
 CLOCK: dict[str, object] = {"moment": "clock", "epoch": 4, "number": 2}
 AT: dict[str, tuple[str, dict[str, object]]] = {
@@ -74,25 +84,60 @@ def kill_all(room: Room) -> Observation:
 def kill_lone_run(room: Room) -> Observation:
     """Kill a run without worker processes at one of its changes of files."""
     room.flags["--workers"] = 1
-    number = room.draw.randrange(1, 40)
-    entry = {"moment": "file", "path": "/out/", "number": number, "who": "command", "do": "kill"}
-    command = room.train(plan=[{"name": "dies", **entry}])
+    command = room.train(plan=[die_at_change("dies", room, 40)])
     if room.code(command) == 0:  # it has fewer
         return expect_end(room, command)
     fault = room.await_entry("dies")
     before = room.epochs()
-    if not any((room.folder / "out" / "checkpoints").glob("[0-9]*")):
-        command, out = room.train(out="again"), "again"
-    else:
-        command, out = room.resume(), "out"
-        if room.code(command) == 2:  # it was over: all is there
-            room.expect(command, 2, "error: the run of ")
-            return Observation(wrong=tuple(room.differences()), note="over")
+    command, out = start_anew(room)
+    if out == "out" and room.code(command) == 2:
+        return expect_over(room, command)
     room.until(
         lambda: command.process.poll() is not None or room.epochs(out) > before, "more epochs"
     )
     moment = time.monotonic()
     return expect_end(room, command, out)._replace(recovered=moment - fault.seconds)
+
+
+def kill_again(room: Room) -> Observation:
+    """Kill a run without worker processes at one of its changes of files, and then each command
+    that goes on with it.
+    """
+    room.flags["--workers"] = 1
+    command, kills = room.train(plan=[die_at_change("dies 0", room, 20)]), 0
+    while room.code(command) == -signal.SIGKILL:
+        kills += 1
+        last = kills == KILLS
+        room.plan([] if last else [die_at_change(f"dies {kills}", room, 20)])
+        if is_resumable(room):
+            command = room.resume()
+        else:
+            put_aside(room)
+            command = room.train()
+    if command.process.returncode == 2:
+        return expect_over(room, command)._replace(faults=kills)
+    return expect_end(room, command)._replace(faults=kills)
+
+
+def die_at_change(name: str, room: Room, most: int) -> dict[str, object]:
+    """Return the entry of a plan by which the command dies at a change of files of its run, one of
+    the first `most`.
+    """
+    number = room.draw.randrange(1, most)
+    return {
+        "name": name,
+        "moment": "file",
+        "path": "/out/",
+        "number": number,
+        "who": "command",
+        "do": "kill",
+    }
+
+
+def expect_over(room: Room, command: Running) -> Observation:
+    """Expect that a run cannot go on, as it was over when it was killed: all is there."""
+    room.expect(command, 2, "error: the run of ")
+    return Observation(wrong=tuple(room.differences()), note="over")
 
 
 def interrupt_run(number: signal.Signals, room: Room) -> Observation:
@@ -162,9 +207,17 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "killed-alone",
             "a run in one process killed at a change of files",
-            "resumed, or begun anew if there was no checkpoint, it has the same bytes",
+            "resumed, or begun anew if it had not begun to read, it has the same bytes",
             kill_lone_run,
             times=3,
+        ),
+        Scenario(
+            "killed-again",
+            "a run in one process, and each resume, killed at a change of files",
+            "resumed once more, it has the same bytes",
+            kill_again,
+            times=3,
+            limit=300.0,
         ),
         *(
             Scenario(

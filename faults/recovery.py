@@ -1,5 +1,5 @@
 """The ways in which a run goes on after a fault: by its own restart, by `tux run --resume`, or, if
-there is no checkpoint yet, from the start. The one place that knows.
+it had not begun to read its data, as a new run. The one place that knows.
 """
 
 from __future__ import annotations
@@ -54,9 +54,16 @@ def expect_resumed(room: Room, command: Running, fault: Moment, *, ended: bool) 
 
 def start_anew(room: Room) -> tuple[Running, str]:
     """Start a new command as the user does when one has ended; return it and its folder."""
-    if has_checkpoint(room.folder / "out"):
+    if is_resumable(room):
         return room.resume(), "out"
     return room.train(out="again"), "again"
+
+
+def is_resumable(room: Room) -> bool:
+    """Return whether `tux run --resume` goes on with the run, from a checkpoint or from its
+    beginning.
+    """
+    return (room.folder / "out" / "run.json").exists()
 
 
 def expect_end(room: Room, command: Running, out: str = "out") -> Observation:

@@ -13,10 +13,23 @@ from faults import (
     messages,
     real,
     workers,
+    written,
 )
 from faults.scenario import Scenario
 
-MODULES = (workers, real, launchers, endings, kills, machines, messages, disks, damage, engines)
+MODULES = (
+    workers,
+    real,
+    launchers,
+    endings,
+    kills,
+    machines,
+    messages,
+    disks,
+    damage,
+    written,
+    engines,
+)
 
 
 def scenarios() -> dict[str, Scenario]:

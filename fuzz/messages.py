@@ -18,21 +18,28 @@ import numpy as np
 
 from fuzz import mutations
 from fuzz.parser import Parser, choice, join_parts, split_parts
+from tux.arrays.integers import index_dtype
 from tux.checkpoint.shard import Digest
 from tux.cluster.transport import control
 from tux.cluster.transport.control import (
+    At,
     Beat,
     Bye,
+    End,
     Failure,
     Go,
     HasLoaded,
     HasRead,
     Hello,
+    Join,
     Keep,
+    MarkPassed,
     MarkReached,
+    NotYet,
     Pass,
     ReadWhole,
     Record,
+    SendModel,
     StateKept,
     StateNotKept,
     TrainingEnd,
@@ -44,6 +51,7 @@ from tux.cluster.transport.reactor import ANY
 from tux.cluster.transport.sequence import Sequences
 from tux.engine.records import COSTS
 from tux.engine.timeline import Sample
+from tux.messages.edge_rows import EdgeRows
 from tux.messages.encoding import pack
 from tux.messages.frames import DTYPES, checksum, decode, encode
 from tux.messages.message import Kind, Message
@@ -114,6 +122,7 @@ SOME = pack(
     ]
 )
 ONES, IDS = np.ones((2, 2), np.float32), np.array([4, 0])
+ENDS = IDS.astype(index_dtype(5))
 Read = Callable[[Message], object]
 READERS: dict[Kind, tuple[Read, ...]] = {
     Kind.CONTRIBUTION: (
@@ -130,7 +139,10 @@ READERS: dict[Kind, tuple[Read, ...]] = {
         lambda m: Answer.of_context(m, SUM),
     ),
     Kind.EVAL_ROWS: (lambda m: EvalRows.read(m, FIELDS, [2, 3]),),
-    Kind.MODEL_ROWS: (lambda m: ModelRows.read(m, TABLES, [5, 5]),),
+    Kind.MODEL_ROWS: (
+        lambda m: ModelRows.read(m, TABLES, [5, 5]),
+        lambda m: EdgeRows.read(m, {"topic": np.zeros((0, 2), np.uint16)}, [5, 5]),
+    ),
     Kind.PIECE: (lambda m: Piece.read(m, 10), lambda m: RoundPiece.read(m, 10)),
     Kind.TAKEN: (content_of,),
     Kind.PULL_REQUEST: (lambda m: PullRequest.read(m, 2),),
@@ -151,6 +163,11 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.EVAL_ROWS, 0, [ONES, np.ones((3, 1), np.int64)]),
     (Kind.MODEL_ROWS, 0, [IDS, ONES]),
     (Kind.MODEL_ROWS, 1, [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]),
+    (
+        Kind.MODEL_ROWS,
+        3,
+        EdgeRows(ENDS, ENDS[::-1], {"topic": np.ones((2, 2), np.uint16)}).arrays(),
+    ),
     (Kind.PIECE, Content.LISTS, [np.zeros(10, np.uint8)]),
     (Kind.PIECE, Content.STATE, [np.ones(10, np.uint8)]),
     (Kind.PIECE, 0, [np.array([12]), np.ones(10, np.uint8)]),
@@ -160,23 +177,29 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.PUSH, 0, Push(3, TWO_ROWS, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
 )
 CONTROLS: tuple[control.Control, ...] = (
+    Join("tcp://127.0.0.1:1", bytes(range(16)), lost="worker 1 was killed"),
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "host", "tcp://127.0.0.1:1"),
     Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Pass(40, keep=True),
+    MarkPassed(20),
     MarkReached(7),
     Keep(7, "/tmp/x/worker-0000.shard"),
     Keep(7, sends=True),
     StateKept(7, Digest(4096, "0" * 64), None),
     StateNotKept(7, "the disk is full"),
+    End(),
+    At(8),
     Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
     WorkSample(
         Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})
     ),
     TrainingEnd(0.25, 7, ended_early=True),
+    SendModel(1, 2, 5),
     Failure(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),
+    NotYet(),
     HasRead(),
     HasLoaded(),
     ReadWhole(),

@@ -195,3 +195,36 @@ def test_parquet_that_does_not_fit_the_memory_is_not_called_damaged(tmp_path):
     with pytest.raises(TuxError, match="out of memory: .*x.parquet"):
         with arrow.parquet_file(tmp_path / "x.parquet"):
             raise pa.ArrowMemoryError("malloc of size 99 failed")
+
+
+def test_a_footer_that_has_changed_is_damaged_whichever_its_bit(tmp_path):
+    """Some bits are those of the names and types of columns."""
+    path = tmp_path / "t.parquet"
+    arrow.write_parquet(path, {"id": np.array([7, 3]), "b": np.array([1, 2], "u2")})
+    whole = path.read_bytes()
+    behind = 8 + int.from_bytes(whole[-8:-4], "little") + 16  # digest, footer, length and mark
+    for bit in range(8 * (len(whole) - behind), 8 * len(whole), 5):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        with pytest.raises(DataError):
+            arrow.read_parquet(path)
+
+
+def test_parquet_of_others_has_no_digest_of_its_footer(tmp_path):
+    path = tmp_path / "t.parquet"
+    arrow.write_parquet(path, COLUMNS)
+    ours = pq.ParquetFile(path, page_checksum_verification=True).read()
+    pq.write_table(ours, path)
+    assert arrow.read_parquet(path)["id"].tolist() == COLUMNS["id"].tolist()
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(DataError, match="no readable Parquet"):
+        arrow.read_parquet(path)
+
+
+def test_two_columns_of_one_name_are_told(tmp_path):
+    path = tmp_path / "t.parquet"
+    one, other = pa.array([1, 2]), pa.array([3, 4])
+    pq.write_table(pa.table([one, other, other], names=["user", "item", "item"]), path)
+    with pytest.raises(DataError, match=message("two-columns-are-called")):
+        arrow.read_parquet(path)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import pytest
+from support.messages import message
 
 from tux.base.checksums import SUMS, check_sums, files_below, is_changed, read_sealed, seal, unseal
 from tux.base.errors import DataError
@@ -46,4 +47,13 @@ def test_what_has_changed_is_named(folder, name):
 def test_sums_that_are_no_text(folder):
     (folder / SUMS).write_bytes(b"\xff")
     with pytest.raises(DataError, match="no checksums"):
+        check_sums(folder)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: b"", lambda text: text[:-3], lambda text: text[5:]]
+)
+def test_sums_that_are_cut_are_damaged(folder, damage):
+    (folder / SUMS).write_bytes(damage((folder / SUMS).read_bytes()))
+    with pytest.raises(DataError, match=message("it-is-damaged-not-each")):
         check_sums(folder)

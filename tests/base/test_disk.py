@@ -19,6 +19,7 @@ from tux.base.errors import DiskError
     [
         (OSError(errno.ENOSPC, "pyarrow's own words"), "No space left on device", "free space"),
         (OSError("46349 requested and 24544 written"), "No space left on device", "free space"),
+        (OSError(errno.EFBIG, "x"), "File too large", "ulimit -f"),
         (PermissionError(errno.EACCES, "x"), "Permission denied", "may write to"),
         (
             FileNotFoundError(errno.ENOENT, "x"),
@@ -158,7 +159,7 @@ def test_a_disk_that_takes_no_more_of_a_run_is_told(folder, flags):
     """The model does not fit, or with several workers their parts."""
     (folder / "temporary").mkdir()
     code, err = run_on_full_disk(folder, [*RUN, *flags], 16_000, TMPDIR=str(folder / "temporary"))
-    assert code == 6 and "cannot be written: File too large\n  free space there" in err
+    assert code == 6 and "cannot be written: File too large\n  allow larger files" in err
     assert os.listdir(folder / "temporary") == [] and not (folder / "out" / "model").exists()
 
 

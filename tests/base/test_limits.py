@@ -3,12 +3,14 @@
 import errno
 import os
 import resource
+import threading
 
 import pytest
+from support.messages import message
 
 from tux.base.disk import disk_error, machine_error
-from tux.base.errors import UsageError
-from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files
+from tux.base.errors import TuxError, UsageError
+from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files, check_threads
 
 
 @pytest.fixture
@@ -45,6 +47,24 @@ def test_too_few_open_files_are_refused_with_both_numbers(monkeypatch):
     check_files(1000)
 
 
+def test_threads_that_cannot_be_started_are_told(monkeypatch):
+    check_threads(3)
+    start, started = threading.Thread.start, []
+
+    def refuse(thread):
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(TuxError, match=message("the-system-starts-no-more")) as caught:
+        check_threads(3)
+    assert "ulimit -u" in caught.value.do
+    for each in started:
+        each.join()
+
+
 def system(number):
     return OSError(number, os.strerror(number))
 
@@ -55,7 +75,6 @@ def system(number):
         (system(errno.EMFILE), "too many files are open", "ulimit -n"),
         (system(errno.ENFILE), "too many files are open", "ulimit -n"),
         (system(errno.EAGAIN), "no more processes or threads", "ulimit -u"),
-        (RuntimeError("can't start new thread"), "no more processes or threads", "--threads"),
         (system(errno.ENOMEM), "out of memory", "smaller parameters"),
         (
             ImportError("libx.so.2: failed to map segment from shared object"),
@@ -68,6 +87,14 @@ def test_what_a_limit_has_caused(error, what, do, monkeypatch):
     monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda: True)
     told = machine_error(error)
     assert what in told.what and do in told.do
+
+
+def test_threads_without_addresses_are_a_lack_of_memory(monkeypatch):
+    for limited, told in ((True, "out of memory: ulimit -v"), (False, "the system starts no more")):
+        monkeypatch.setattr(
+            "tux.base.limits._is_short_of_addresses", lambda limited=limited: limited
+        )
+        assert machine_error(RuntimeError("can't start new thread")).what.startswith(told)
 
 
 def test_what_no_limit_has_caused():

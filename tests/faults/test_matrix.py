@@ -11,12 +11,13 @@ from random import Random
 
 import pytest
 
-from faults import damage, messages, table, watched
+from faults import damage, messages, table, watched, written
 from faults.ended import RunRemains, hidden_files
 from faults.fault import Fault
 from faults.registry import scenarios
 from faults.room import PROGRAM, ReferenceRuns
 from faults.scenario import Observation, Scenario, play
+from tux.base.checksums import seal
 from tux.clock.trace import ClockEvent, Trace
 
 LIMIT = 120.0  # seconds after which one counts as hung
@@ -55,6 +56,9 @@ def test_a_worker_is_killed(whole, tmp_path):
         pytest.param("launcher-killed-results", marks=pytest.mark.long),
         pytest.param("all-killed", marks=pytest.mark.slow),
         pytest.param("bit-flips", marks=pytest.mark.long),
+        pytest.param("run-flips", marks=pytest.mark.long),
+        pytest.param("part-flips", marks=pytest.mark.long),
+        pytest.param("killed-again", marks=pytest.mark.long),
     ],
 )
 def test_others(whole, tmp_path, name):
@@ -135,6 +139,24 @@ def test_damage_is_put_back(tmp_path):
             seen += 1
         assert seen >= 6
         assert {path: path.read_bytes() for path in damage.files(last)} == content
+
+
+def test_flips_that_nobody_tells_are_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr(written, "FLIPS", 20)
+    for name in "ab":
+        (tmp_path / name).write_bytes(os.urandom(50))
+    content = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    seal(tmp_path, ["a"])
+    room, told = type("", (), {"draw": Random(1)}), []
+    seen = written.flip_each(room, tmp_path, ["a"], lambda name: "", told.append)
+    assert not seen.wrong and seen.faults == 20 and told == ["a"] * written.COMMANDS
+    seen = written.flip_each(room, tmp_path, ["b"], lambda name: "", told.append)
+    assert "its checksum is the same" in seen.wrong[0]
+    seen = written.flip_each(
+        room, tmp_path, ["a"], lambda name: "it is read otherwise", told.append
+    )
+    assert seen.wrong[0].endswith("it is read otherwise")
+    assert {name: (tmp_path / name).read_bytes() for name in content} == content
 
 
 def test_a_fault_is_noticed_when_the_workers_that_were_there_have_ended():

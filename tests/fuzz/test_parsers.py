@@ -1,10 +1,14 @@
 """Damaged inputs for every parser: a few of those that `make fuzz` gives."""
 
+from typing import get_args
+
 import pytest
 
-from fuzz import texts
+from fuzz import messages, texts
 from fuzz.outcome import fault_of
 from fuzz.registry import MODULES
+from tux.cluster.transport import control
+from tux.messages.message import Kind
 
 MANY, FEW = 200, 100  # inputs; few of text, which takes longer
 
@@ -29,3 +33,9 @@ def test_an_input_depends_on_its_name_seed_and_number_alone(tmp_path):
     assert inputs == [other.input("edges", 0, number) for number in range(50)]
     assert inputs != [one.input("edges", 1, number) for number in range(50)]
     assert len(set(inputs)) > 40
+
+
+def test_all_kinds_of_messages_are_damaged():
+    assert {type(each) for each in messages.CONTROLS} == {*get_args(control.Control)}
+    assert {*messages.READERS, Kind.CONTROL, Kind.BEAT, Kind.PROBE} == {*Kind}
+    assert {kind for kind, _, _ in messages.PAYLOADS} == {*messages.READERS}

@@ -233,3 +233,10 @@ def test_no_warning_comes_from_numpy(file):
         warnings.simplefilter("error")
         path = file(MARKET.format("real") + "2 2 1\n1 2 1e-320\n", "matrix.mtx")
         assert read_edges(path, ENDS, {"value": "f8"}).fields["value"].tolist() == [1e-320]
+
+
+@pytest.mark.parametrize(("shape", "kind"), [((10**12, 0), "<f8"), ((10**12,), "<U0")])
+def test_rows_without_a_value_take_no_memory(file, shape, kind):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+    assert_refused(lambda: read_npy(file(content, "x.npy"), most=2), "has no value")

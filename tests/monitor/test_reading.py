@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from support.machines.watched_run import LANES, describe_run, line, record, sample, write
 
+from tux.base.checksums import seal
 from tux.monitor.watch import reading
 from tux.monitor.watch.reading import Cursor, Reader, read_last_end, read_piece, status_of
 from tux.run_folder.folder import Incarnation, write_run
@@ -181,3 +182,15 @@ def test_a_damaged_record_is_told(tmp_path):
     folder = write(tmp_path / "run1")
     (folder / "run.json").write_text("{")
     assert Reader(folder).state()["why"].startswith("not what a run writes")
+
+
+def test_records_that_are_others_than_the_run_has_written_are_told(tmp_path):
+    folder = write(tmp_path / "run1", results={}, end=("done",))
+    seal(folder, ["metrics.jsonl"])
+    reader, path = Reader(folder), folder / "metrics.jsonl"
+    whole = path.read_bytes()
+    damaged = "metrics.jsonl is damaged or was changed: its checksum is another"
+    for content, told in ((whole, ""), (whole.replace(b"0.5", b"0.7"), damaged), (whole, "")):
+        (folder / "other").write_bytes(content)
+        os.replace(folder / "other", path)  # another file, however soon it comes
+        assert reader.state()["why"] == told

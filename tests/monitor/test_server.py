@@ -3,8 +3,8 @@
 import socket
 import threading
 import time
-from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 
 import pytest
 from support.machines.watched_run import write
@@ -83,12 +83,21 @@ def test_a_client_that_dawdles_is_hung_up_on(tmp_path, monkeypatch):
         connection.close()
 
 
-def test_requests_beyond_the_limit_are_turned_away(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "MAX_REQUESTS", 0)
-    with serving(write(tmp_path / "run1")) as made, pytest.raises((OSError, HTTPException)):
-        connection = HTTPConnection("127.0.0.1", made.server_port, timeout=30)
-        connection.request("GET", "/")
-        connection.getresponse()
+def test_clients_that_send_nothing_keep_nobody_away(tmp_path, monkeypatch):
+    """The oldest of them are hung up on for those that come."""
+    monkeypatch.setattr(server, "MAX_REQUESTS", 3)
+    with serving(write(tmp_path / "run1")) as made, ExitStack() as clients:
+        where = ("127.0.0.1", made.server_port)
+        silent = [
+            clients.enter_context(socket.create_connection(where, timeout=30)) for _ in range(8)
+        ]
+        silent[-1].sendall(b"GET /data HTTP/1.1\r\n")
+        for _ in range(5):
+            connection = HTTPConnection(*where, timeout=30)
+            connection.request("GET", "/")
+            assert connection.getresponse().status == 200
+            connection.close()
+        assert silent[0].recv(1) == b""
 
 
 def test_the_address_of_the_page(tmp_path):

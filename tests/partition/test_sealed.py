@@ -8,6 +8,7 @@ import sys
 import pytest
 from numba import njit
 
+from tux.base import sealed
 from tux.base.compiled import add_disk_cache
 from tux.base.sealed import DIGEST
 
@@ -15,7 +16,7 @@ from tux.base.sealed import DIGEST
 @pytest.fixture
 def double(tmp_path, monkeypatch):
     """Return a function that compiles a function of a file of its own, as a new process does. It
-    gives the value for 21, and how often the function was found compiled.
+    gives the value for a number, 21, and how often the function was found compiled.
     """
     path = tmp_path / "doubles.py"
     path.write_text("def double(x):\n    return 2 * x\n")
@@ -25,9 +26,9 @@ def double(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "doubles", module)
     spec.loader.exec_module(module)
 
-    def run():
+    def run(x=21):
         made = add_disk_cache(njit(module.double), module.double)
-        return made(21), sum(made.stats.cache_hits.values())
+        return made(x), sum(made.stats.cache_hits.values())
 
     assert run() == (42, 0) and run() == (42, 1)
     return run
@@ -84,8 +85,6 @@ def test_anothers_files_and_links_are_not_loaded(double, tmp_path, monkeypatch):
 
 def test_a_user_without_a_home_has_no_folder_named_so(double, tmp_path, monkeypatch):
     """The source's folder cannot be written to, and the user has no folder of their own either."""
-    from tux.base import sealed
-
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     monkeypatch.chdir(tmp_path)
@@ -108,3 +107,14 @@ def test_folders_of_others_are_passed_over(double, tmp_path, monkeypatch):
     assert double() == (42, 0)
     assert double() == (42, 1)
     assert [*(tmp_path / "home").rglob("*.nbi")]
+
+
+def test_a_file_of_another_signature_is_not_loaded(double, tmp_path, monkeypatch):
+    """The index was lost, and a process was killed when it had written it anew, before the data."""
+    (index,) = (tmp_path / "__pycache__").glob("*.nbi")
+    index.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(sealed._SealedFiles, "_save_data", lambda *_: None)
+        assert double(2.5) == (5.0, 0)
+    assert double(2.5) == (5.0, 0)
+    assert double(2.5) == (5.0, 1)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -216,6 +216,15 @@ def test_a_body_that_does_not_come_is_told(als, monkeypatch):
         assert received.startswith(b"HTTP/1.1 408") and b"connection: close" in received
 
 
+def test_bodies_that_do_not_come_take_no_places(als, monkeypatch):
+    monkeypatch.setattr(app, "MAX_REQUESTS", 1)
+    head = b"POST /fold-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    with serving(als.app) as (port, _), ExitStack() as clients:
+        for _ in range(3):
+            clients.enter_context(connect(port)).sendall(head)
+        assert exchange(port, CLOSED)[0][0] == 200
+
+
 def test_where_an_event_loop_runs_it_answers_too(als):
     """As in a notebook, whose loop waits until the server ends."""
     made, listening = server.make_server(als.app), server.listen("127.0.0.1", 0)
@@ -232,12 +241,34 @@ def test_where_an_event_loop_runs_it_answers_too(als):
         thread.join()
 
 
-def test_too_many_connections_are_closed(als, monkeypatch):
+def test_clients_that_send_nothing_keep_nobody_away(als, monkeypatch):
+    """For one that comes, the one is closed that has waited longest."""
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    with serving(als.app) as (port, _), ExitStack() as clients:
+        silent = [clients.enter_context(connect(port)) for _ in range(6)]
+        silent[-1].sendall(ASKED[:9])
+        for _ in range(4):
+            assert exchange(port, CLOSED)[0][0] == 200
+        assert read_answers(silent[0]) == []
+
+
+def test_where_all_connections_are_being_answered_others_are_closed(als, monkeypatch):
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(app, "QUICK_NUMBERS", -1)  # the loop answers nothing itself
+    begun, go_on, route = threading.Event(), threading.Event(), app.ROUTES["/top"]
+
+    def wait(model, asked):
+        begun.set()
+        assert go_on.wait(60)
+        return route.answer(model, asked)
+
+    monkeypatch.setitem(app.ROUTES, "/top", route._replace(answer=wait))
     with serving(als.app) as (port, _), connect(port) as first:
-        first.sendall(ASKED)
-        assert first.recv(12) == b"HTTP/1.1 200"
+        first.sendall(CLOSED)
+        assert begun.wait(60)
         assert exchange(port)[0][0] == 503
+        go_on.set()
+        assert read_answers(first)[0][0] == 200
 
 
 def test_random_bytes_end_no_server(port):

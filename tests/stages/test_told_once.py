@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from support.machines.interrupted import TrainingJob, all_kept, run
 from support.machines.team import Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
+from tux.inputs.load import Inputs
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch
 from tux.sync import apply as apply_sync
 
@@ -65,6 +67,17 @@ def test_a_list_is_sent_in_the_first_epoch_alone():
     team = train_team(BlockSums(), EDGES, 3, k=2)
     first, second, third = team.history("bytes_sent")
     assert second == third < first
+
+
+def test_after_a_checkpoint_it_is_sent_once_more_and_nothing_else_differs(tmp_path):
+    job = TrainingJob(BlockSums(), Inputs(EDGES, None), 3, k=2, jit=False, partitioner="random")
+    whole, (kept, _) = run(job), all_kept(job, tmp_path)
+    sent = [record["bytes_sent"] for record in whole.records[0]]
+    for place in ((1, 0), (1, 3)):
+        ended = run(job, files=kept[place], delivery=9)
+        again = [record["bytes_sent"] for record in ended.records[0]]
+        assert sum(again) > sum(sent[1:])
+        assert set(ended.differences(whole.since(1))) <= {"bytes_sent", "bytes_sent_item"}
 
 
 def test_who_only_reads_the_context_does_not_add_to_it():

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow_values import numbers_to_arrow, texts_to_arrow, to_numpy, zero_of
+from tux.arrays.column_names import check_names_differ
 from tux.arrays.disk_columns import is_for_disk, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
+from tux.arrays.parquet_footer import check_footer, seal_footer
 from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.arrays.piped import path_or_file
 from tux.arrays.ragged import Lists
@@ -401,7 +403,11 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     head_of(path, 4)
     try:
-        with pq.ParquetFile(path_or_file(path), page_checksum_verification=True) as file:
+        source = path_or_file(path)
+        if isinstance(source, str):  # not of a URI, which would be asked twice more
+            check_footer(source)
+        with pq.ParquetFile(source, page_checksum_verification=True) as file:
+            check_names_differ(file.schema_arrow.names, str(path))
             yield file
     except MemoryError as error:  # pyarrow's is also an ArrowException
         raise out_of_memory(f"{path} ({error})") from None
@@ -765,9 +771,11 @@ def to_c_stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
     return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
-def _new_parquet(part: Path, schema: Any) -> Any:
-    """Return a writer of pyarrow for a new Parquet file whose pages have checksums. Floating-point
-    numbers seldom repeat: with a dictionary they would take several times as long, and more room.
+@contextmanager
+def _new_parquet(part: Path, schema: Any) -> Iterator[Any]:
+    """Give a writer of pyarrow for a new Parquet file whose pages and footer have checksums.
+    Floating-point numbers seldom repeat: with a dictionary they would take several times as long,
+    and more room.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -778,13 +786,15 @@ def _new_parquet(part: Path, schema: Any) -> Any:
         is_lists = any(is_it(field.type) for is_it in kinds)
         if not pa.types.is_floating(field.type.value_type if is_lists else field.type):
             repeated.append(f"{field.name}.list.element" if is_lists else field.name)
-    return pq.ParquetWriter(
+    with pq.ParquetWriter(
         os.fspath(part),
         schema,
         compression="zstd",
         write_page_checksum=True,
         use_dictionary=repeated,
-    )
+    ) as writer:
+        yield writer
+    seal_footer(part)
 
 
 @contextmanager
@@ -795,20 +805,16 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
     Every call names the same columns with the same types. The file appears when the block ends;
     `DiskError` if it cannot.
     """
-    with replacing(path) as part:
+    with replacing(path) as part, ExitStack() as stack:
         writer: Any = None
 
         def write(columns: Mapping[str, np.ndarray]) -> None:
             nonlocal writer
             table = _table(columns, flat=False)
-            writer = writer or _new_parquet(part, table.schema)
+            writer = writer or stack.enter_context(_new_parquet(part, table.schema))
             writer.write_table(table)
 
-        try:
-            yield write
-        finally:
-            if writer is not None:
-                writer.close()
+        yield write
 
 
 @contextmanager
@@ -881,8 +887,7 @@ def write_tables(
                 schema = table.schema.with_metadata(
                     {**(table.schema.metadata or {}), **(notes or {})}
                 )
-                writer = _new_parquet(part, schema)
-                stack.callback(writer.close)
+                writer = stack.enter_context(_new_parquet(part, schema))
             writer.write(table.cast(writer.schema), row_group_size=GROUP)
 
 

@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import ArrayLike
 
 from tux.arrays.disk_columns import empty_column
-from tux.arrays.packed import head_of
+from tux.arrays.packed import check_unpacked, head_of
 from tux.arrays.pieced import ArrayPieces
 from tux.arrays.piped import readable_path
 from tux.base.disk import writing
@@ -29,6 +29,9 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 # The errors of zipfile about bytes that are no archive, or one that is packed in a way that it
 # cannot read (RuntimeError).
 DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+MOST_EMPTY = 1 << 20
+"""Rows or columns that an array without a value may have."""
+
 LAST = 0x10FFFF  # of the characters of Unicode
 PIECE = 1 << 24  # bytes read at a time
 
@@ -78,9 +81,12 @@ def read_npz(
         with zipfile.ZipFile(readable_path(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {}
-            for name in members if names is None else sorted(members.keys() & set(names)):
+            asked = members if names is None else sorted(members.keys() & set(names))
+            size = os.path.getsize(readable_path(path))
+            check_unpacked(path, sum(members[name].file_size for name in asked), size)
+            for name in asked:
                 info, where = members[name], f"{path}:{name}"
-                there = min(info.compress_size, os.path.getsize(readable_path(path))) * (
+                there = min(info.compress_size, size) * (
                     1 if info.compress_type == STORED else DENSEST
                 )
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
@@ -255,6 +261,8 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
                 do="Give a row of numbers, or of strings of fixed length.",
             )
         _check_size(shape, dtype, size - file.tell(), where)
+        if not math.prod(shape) * dtype.itemsize and max(shape, default=0) > MOST_EMPTY:
+            raise DataError(f"shape {shape} of {dtype} has no value", where=where)
         array = empty_column(shape[::-1] if fortran else shape, dtype)
         flat = array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         done = 0

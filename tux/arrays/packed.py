@@ -158,16 +158,32 @@ def _open_member(path: str | os.PathLike[str]) -> UnpackedStream:
     )
 
 
+def most_unpacked(size: int) -> int:
+    """Return how many bytes a packed file of so many may hold, as a file may be made to fill any
+    memory or disk.
+    """
+    return ROOM + RATIO * size
+
+
+def check_unpacked(path: str | os.PathLike[str], unpacked: int, size: int) -> None:
+    """Raise `DataError` if a packed file of `size` bytes holds more than it may."""
+    if unpacked > (most := most_unpacked(size)):
+        raise DataError(
+            f"{path} holds over {most:,} bytes, {RATIO} times its size and {ROOM >> 20} MB: it may "
+            "have been made to fill memory",
+            do="If it is what you want to read, unpack it, and name the unpacked file.",
+        )
+
+
 class LimitedStream:
-    """The unpacked bytes of a packed file, with a limit, as a file may be made to fill any memory
-    or disk: reading raises `DataError` after more than `ROOM` bytes that are also more than `RATIO`
-    times the size of the file.
+    """The unpacked bytes of a packed file. Reading raises `DataError` after more than it may
+    hold.
     """
 
     def __init__(self, stream: Any, path: str | os.PathLike[str]) -> None:
         self._stream, self._path, self._done = stream, path, 0
         with open_input(path) as file:
-            self._most = ROOM + RATIO * file.seek(0, os.SEEK_END)
+            self._size = file.seek(0, os.SEEK_END)
 
     def __enter__(self) -> LimitedStream:
         return self
@@ -179,12 +195,7 @@ class LimitedStream:
         """Read the next bytes, at most `size`, fewer only at the end."""
         piece: bytes = self._stream.read(size)
         self._done += len(piece)
-        if self._done > self._most:
-            raise DataError(
-                f"{self._path} holds over {self._most:,} bytes, {RATIO} times its size and "
-                f"{ROOM >> 20} MB: it may have been made to fill memory",
-                do="If it is what you want to read, unpack it, and name the unpacked file.",
-            )
+        check_unpacked(self._path, self._done, self._size)
         return piece
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ A folder has the file only while nothing in it changes: who changes a file remov
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
@@ -19,6 +20,7 @@ from tux.base.parallel import spread
 
 SUMS = "B2SUMS"
 LENGTH = 32  # bytes of a sum
+LINE = re.compile(rf"([0-9a-f]{{{2 * LENGTH}}})  (.+)")
 PIECE = 1 << 22  # bytes that are read at a time
 AGAIN = f"copy it again; if you have changed it yourself, remove {SUMS} of its folder"
 
@@ -41,15 +43,22 @@ def unseal(folder: Path) -> None:
 
 def sums_of(folder: Path) -> Mapping[str, str]:
     """Return the checksum of each file of a folder by its name below the folder; none if the folder
-    is not sealed. Raises DataError if the file of the sums cannot be read.
+    is not sealed. Raises DataError if the file of the sums cannot be read, or is cut.
     """
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        text = (folder / SUMS).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"no checksums: {error}", where=str(folder / SUMS), do=AGAIN) from None
-    return {name: each for each, _, name in (line.partition("  ") for line in lines)}
+    lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]
+    if not text.endswith("\n") or not all(lines):
+        raise DataError(
+            "it is damaged: not each of its lines is a checksum and a name",
+            where=str(folder / SUMS),
+            do=AGAIN,
+        )
+    return {found[2]: found[1] for found in lines if found}
 
 
 def check_sums(folder: Path) -> int:

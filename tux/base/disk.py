@@ -24,6 +24,7 @@ UNABLE = (errno.EINVAL, errno.ENOTSUP)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = {
     **dict.fromkeys(FULL, "free space there, or write to another disk"),
+    errno.EFBIG: "allow larger files, as by ulimit -f unlimited, or write to another disk",
     **dict.fromkeys(DENIED, "choose a folder that you may write to"),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), f"allow more open files, as by {MANY}"),
     errno.ENOENT: "make the folder first, or correct its name",

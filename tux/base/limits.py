@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from contextlib import suppress
 
 from tux.base.errors import TuxError, UsageError, out_of_memory
@@ -45,6 +46,21 @@ def check_files(workers: int) -> None:
         )
 
 
+def check_threads(count: int) -> None:
+    """Start so many threads at once, which end again. A library in C may end the process where the
+    system starts none. Raises TuxError.
+    """
+    end = threading.Event()
+    made = [threading.Thread(target=end.wait, daemon=True) for _ in range(count)]
+    try:
+        for each in made:
+            each.start()
+    except RuntimeError as error:
+        raise limit_error(error) or error from None
+    finally:
+        end.set()
+
+
 def limit_error(error: BaseException) -> TuxError | None:
     """Return an error that one of these limits has caused in words for the user; None for another
     error.
@@ -55,6 +71,10 @@ def limit_error(error: BaseException) -> TuxError | None:
         most = allow_many_files()
         here = f": this process may have {most}" if most and number == errno.EMFILE else ""
         return TuxError(f"too many files are open{here}", do=f"allow more, as by {MANY}")
+    if "can't start new thread" in said and _is_short_of_addresses():
+        return out_of_memory(
+            f"ulimit -v limits addresses, of which each thread needs some ({said})"
+        )
     if number == errno.EAGAIN or "can't start new thread" in said:
         return TuxError(
             f"the system starts no more processes or threads: {said}",

@@ -76,13 +76,26 @@ class SealedCache(FunctionCache):
         locator = self._impl.locator
         self._cache_file = _SealedFiles(
             locator.get_cache_path(),
-            f"{self._impl.filename_base}.sealed",  # numba's own files have no digest
+            # a name of its own: numba's own files have no digest, and those of earlier versions of
+            # tux, ".sealed", no signature
+            f"{self._impl.filename_base}.signed",
             locator.get_source_stamp(),
         )
 
 
 class _SealedFiles(IndexDataCacheFile):
     """The index and the data of one function. What lies behind a pickle, numba does not read."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save data with the key of their signature. The index names files by numbers, so where it
+        was lost, or two processes have written it at once, a file may be that of another signature.
+        """
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        """Load the data of a signature; None if there are none."""
+        found = super().load(key)
+        return found[1] if found and found[0] == key else None
 
     def _load_index(self) -> Any:
         return super()._load_index() if _may_load(Path(self._index_path)) else {}

@@ -131,7 +131,6 @@ class ServerApp:
         if scope["type"] != "http":
             raise ValueError(f"no {scope['type']} here")
         extra: list[tuple[bytes, bytes]] = []
-        self._busy += 1
         try:
             status, answer = 200, await self._answer(scope, receive)
         except RefusedRequest as refusal:
@@ -142,8 +141,6 @@ class ServerApp:
         except Exception as error:  # a fault of one answer ends no others
             self._tell(one_line(f"{scope['path']}: {type(error).__name__}: {error}"))
             status, answer = 500, {"error": "a fault of the server"}
-        finally:
-            self._busy -= 1
         body = msgspec.json.encode(answer) + b"\n"
         headers = [
             (b"content-type", b"application/json"),
@@ -159,8 +156,6 @@ class ServerApp:
         """Answer a request, or raise RefusedRequest."""
         self._guard.check(scope["headers"])
         path, method = scope["path"], scope["method"]
-        if self._busy > MAX_REQUESTS:
-            raise RefusedRequest(503, "busy: ask again")
         if path == HEALTH:
             _check_method(method, ("GET", "HEAD"))
             return self._health()
@@ -174,6 +169,16 @@ class ServerApp:
             asked = read_body(await _read_all(scope["headers"], receive), route.kind)
         else:
             asked = read_query(scope["query_string"], route.kind)
+        if self._busy >= MAX_REQUESTS:
+            raise RefusedRequest(503, "busy: ask again")
+        self._busy += 1  # not before the body is here, which a client may never send
+        try:
+            return await self._compute(route, asked)
+        finally:
+            self._busy -= 1
+
+    async def _compute(self, route: AskedPath, asked: Question) -> Answer:
+        """Compute an answer: at once, or by a thread if it takes longer."""
         model = self._current.model
         if model.is_quick(asked, QUICK_NUMBERS):
             return route.answer(model, asked)

@@ -28,7 +28,7 @@ MAX_HEAD, MAX_MESSAGE = 1 << 14, 2 * DROPPED_BODY
 """Bytes of the address and the headers of a request, and of all of it."""
 
 MAX_CONNECTIONS = 256
-"""Connections at a time; others are closed."""
+"""Connections at a time. One more closes the one that has waited longest for a request."""
 
 CLIENT_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 20.0, 60.0, 30
 """Seconds for a request to come, for its answer to be computed and sent, and between two requests
@@ -55,13 +55,15 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head = self._message = 0  # bytes
         self._in_head = False
         self._deadline: TimerHandle | None = None
+        self._waits_since: float | None = None  # for a request to come whole, by the loop's time
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
         self._expect(CLIENT_SECONDS)
         if len(self.connections) > MAX_CONNECTIONS:
-            self._end("503 Service Unavailable", "busy: too many connections")
+            self._make_room()
+        self._waits_since = self.loop.time()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
@@ -105,12 +107,15 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin to wait for the answer."""
         super().on_message_complete()
         self._message = 0
+        self._waits_since = None
         self._expect(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, by the time that uvicorn gives it."""
         super().on_response_complete()
-        self._expect(None if self.cycle.response_complete else ANSWER_SECONDS)
+        over = self.cycle.response_complete
+        self._expect(None if over else ANSWER_SECONDS)
+        self._waits_since = self.loop.time() if over else None
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request of HTTP, or too much for one, and end."""
@@ -118,6 +123,19 @@ class LimitedProtocol(HttpToolsProtocol):
             self._end("431 Request Header Fields Too Large", "the request is too large")
         else:
             self._end("400 Bad Request", "this is no request of HTTP")
+
+    def _make_room(self) -> None:
+        """Close the connection that has waited longest for a request, as clients that send nothing
+        do; this one, if all others are being answered.
+        """
+        others: set[Any] = {*self.connections}
+        waiting = [each for each in others if each._waits_since is not None]
+        if waiting:
+            oldest = min(waiting, key=lambda each: each._waits_since)
+            oldest._waits_since = None
+            oldest.transport.abort()
+        else:
+            self._end("503 Service Unavailable", "busy: too many connections")
 
     def _count(self, size: int) -> None:
         """Count what was taken of a head. ValueError, which the parser passes on, if it is much."""

@@ -24,7 +24,7 @@ import zmq.utils.z85
 from zmq.utils.monitor import recv_monitor_message
 
 from tux.base.errors import Refused
-from tux.base.limits import allow_many_files
+from tux.base.limits import allow_many_files, check_threads
 
 HANDSHAKE = 10.0
 """Seconds that a connection may take to show who it is; one that sends nothing does not keep its
@@ -40,6 +40,9 @@ FAILED_HANDSHAKES = (
     | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
 
+
+THREADS = 3
+"""Threads: the two of ZeroMQ, which ends the process if it cannot start them, and one more."""
 
 # as plain numbers: to combine members of an enumeration takes longer than a call of ZeroMQ
 _AT_ONCE, _EVENTS, _READABLE = int(zmq.DONTWAIT), int(zmq.EVENTS), int(zmq.POLLIN)
@@ -66,6 +69,7 @@ class Sockets:
         self, address: str, largest: int, secret: bytes | None, refuse: Callable[[str], None]
     ) -> None:
         self._address, self._refuse = address, refuse
+        check_threads(THREADS)
         self._context = zmq.Context()
         self._keys = (
             {role: key_pair(secret, role) for role in ("listen", "connect")} if secret else {}

@@ -228,16 +228,6 @@ def _match_names(header: Sequence[str], wanted: WantedColumns) -> dict[int, int]
     return places
 
 
-def check_names_differ(names: Sequence[str], where: str) -> None:
-    """Raise DataError if two columns have one name."""
-    if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
-        raise DataError(
-            f"two columns are called {twice!r}",
-            where=where,
-            do="Give each column a name of its own.",
-        )
-
-
 def _list_names(names: Sequence[str]) -> str:
     """Return the names of columns for a message; of many, the first ones and the number of
     others.

@@ -25,7 +25,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import MAX_VERTICES, are_plausible_sizes
-from tux.arrays.packed import head_of
+from tux.arrays.packed import head_of, most_unpacked
 from tux.base.errors import DataError
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.edges.numbers import NumberedEnds, numbered_edges
@@ -174,7 +174,7 @@ class _Bytes:
         self.file, self.order = file, order
         self.coming = size  # bytes of the file that have not been read yet
         # bytes that may be taken, the padding of the last element too
-        self.left = 2**63 if packed else size
+        self.left = most_unpacked(size) if packed else size
         self.inflate = zlib.decompressobj() if packed else None
 
     def take(self, count: int) -> bytes:

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from tux.arrays.arrow import STRING
+from tux.arrays.column_names import check_names_differ
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.bags.pair_faults import number_fault
-from tux.io.edges.columns import check_names_differ
 from tux.io.samples.crossed import list_columns
 from tux.io.samples.labels import MAX_LABEL, number_label_fault, plain_number
 from tux.io.samples.options import SampleOptions

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays.column_names import check_names_differ
 from tux.base.errors import DataError
-from tux.io.edges.columns import check_names_differ
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message

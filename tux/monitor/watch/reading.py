@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tux.base.checksums import SUMS, read_sealed
 from tux.base.errors import DataError
 from tux.checkpoint.store import has_checkpoint
 from tux.run_folder.folder import DAMAGED, RunRecord, read_run
@@ -34,6 +35,8 @@ LINE = 1 << 20
 
 SHOWN = 64
 """Samples whose spans one answer has."""
+
+METRICS = "metrics.jsonl"
 
 CURSOR = re.compile(r"([0-9.]{1,60})-([0-9]{1,18})", re.ASCII)
 
@@ -74,6 +77,7 @@ class Reader:
         self.folder = folder
         self._run: tuple[object, RunRecord | None, str] = (None, None, "")
         self._ended: tuple[object, EndEntry | None] = (None, None)
+        self._compared: tuple[object, str] = (None, "")
 
     def news(self, state: str, records: str, entries_: str) -> dict[str, Any]:
         """Return the news for a page that has seen a state of this digest, and has these
@@ -81,7 +85,7 @@ class Reader:
         """
         now, restarts = self.state(), len(self._run[1].incarnations) if self._run[1] else 0
         digest = blake2b(msgspec.json.encode(now), digest_size=8).hexdigest()
-        metrics = read_piece(self.folder / "metrics.jsonl", Cursor.parse(records), restarts)
+        metrics = read_piece(self.folder / METRICS, Cursor.parse(records), restarts)
         timeline = read_piece(self.folder / FILE, Cursor.parse(entries_))
         found = [
             msgspec.to_builtins(_without_spans(entry)) | {"place": place}
@@ -125,7 +129,7 @@ class Reader:
             "name": self.folder.resolve().name,
             "folder": str(self.folder.resolve()),
             "status": status,
-            "why": fault or why,
+            "why": fault or self._damage() or why,
             "process": lock.process or None if lock else None,
             "host": lock.host if lock else None,
             "run": about,
@@ -142,6 +146,22 @@ class Reader:
             except DataError as error:
                 self._run = sign, None, error.what
         return self._run[1], self._run[2]
+
+    def _damage(self) -> str:
+        """Say that the records of an ended run are not as it has written them; "" if they are. They
+        are compared with their checksum when a file has changed.
+        """
+        sign = _file_stamp(self.folder / SUMS), _file_stamp(self.folder / METRICS)
+        if sign != self._compared[0]:
+            told = ""
+            try:
+                read_sealed(self.folder, METRICS)
+            except DataError as error:
+                told = error.what
+            except OSError:  # there are none yet
+                pass
+            self._compared = sign, told
+        return self._compared[1]
 
     def _end(self) -> EndEntry | None:
         """Return the entry with which the last command of the run has ended, if there is one."""

@@ -24,7 +24,7 @@ PORT = 8170
 """The port of the page, if it is free and no other is asked for."""
 
 MAX_REQUESTS = 32
-"""Requests that are answered at a time; others are turned away."""
+"""Connections at a time, of a request each."""
 
 CLIENT_SECONDS = 20.0
 """Seconds that a client may take to send its request and to take the answer."""
@@ -82,10 +82,12 @@ class PageServer(ThreadingHTTPServer):
             return answer(self.access, self.reader, target, host)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request in a thread of its own, unless there are many already."""
-        if len(self._since) >= MAX_REQUESTS:
-            self.shutdown_request(request)
-            return
+        """Answer a request in a thread of its own. Where there are many, hang up on the
+        oldest: it waits for its client, as an answer takes milliseconds.
+        """
+        for oldest in [*self._since][: max(len(self._since) + 1 - MAX_REQUESTS, 0)]:
+            self._since.pop(oldest, None)
+            _hang_up(oldest)
         self._since[request] = time.monotonic()
         super().process_request(request, client_address)
 
@@ -96,8 +98,7 @@ class PageServer(ThreadingHTTPServer):
         late = time.monotonic() - CLIENT_SECONDS
         for request, since in [*self._since.items()]:
             if since < late:
-                with suppress(OSError):  # its thread has closed it
-                    request.shutdown(socket.SHUT_RDWR)
+                _hang_up(request)
 
     def shutdown_request(self, request: Any) -> None:
         """Forget a request that is answered, or is not to be answered, and close its connection."""
@@ -108,6 +109,12 @@ class PageServer(ThreadingHTTPServer):
         """Ignore a client that has gone; show any other error as Python does."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
+
+
+def _hang_up(request: socket.socket) -> None:
+    """End a connection, whose thread then closes it."""
+    with suppress(OSError):  # its thread has closed it already
+        request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
