@@ -128,11 +128,11 @@ class RelayedCable(Cable):
         self._tunnels.clear()
 
     def cut(self) -> None:
-        """Lose all packets from now on."""
+        """Cut the link: all packets are lost from now on."""
         self._carries = False
 
     def mend(self) -> None:
-        """Carry packets again."""
+        """Mend the link: packets are carried again."""
         self._carries = True
 
     def _carry(self) -> None:

@@ -60,7 +60,7 @@ class SoakPlan(NamedTuple):
 
     @property
     def on_small_disk(self) -> bool:
-        """Whether the run's folder lies on a small disk, which becomes full."""
+        """True if the run's folder lies on a small disk, which becomes full."""
         return any(strike.kind == "disk full" for strike in self.strikes)
 
     @property

@@ -41,7 +41,7 @@ class Harm:
 
     @property
     def is_none(self) -> bool:
-        """Whether the file is as it was: zeros in the place of zeros."""
+        """True if the file is as it was: zeros in the place of zeros."""
         return self._after == self._before
 
     def undo(self) -> None:

@@ -1,4 +1,4 @@
-"""How the result of a run differs from the right one, and what it has left behind."""
+"""Differences of a result from the right one, and remains of a run."""
 
 from __future__ import annotations
 

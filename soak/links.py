@@ -1,4 +1,4 @@
-"""What happens to a run on two machines, and to the link between them."""
+"""Strikes on a run of two machines, and on the link between them."""
 
 from __future__ import annotations
 

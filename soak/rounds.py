@@ -22,6 +22,7 @@ from soak.draws import SoakPlan
 from soak.judging import find_differences, left_memory, shared_memory
 from soak.links import strike_two_machines
 from soak.strikes import make_strike
+from tux.base.errors import DataError
 
 LIMIT = 600.0
 """Seconds after which a round hangs."""
@@ -43,7 +44,7 @@ class RoundOutcome:
 
     @property
     def faults(self) -> dict[str, list[str]]:
-        """What was not as it should be, by its kind; empty lists left out."""
+        """All that was not as it should be, by its kind; empty lists are left out."""
         kinds = {"wrong": self.wrong, "lost": self.lost, "hung": self.hung, "left": self.left}
         return {kind: found for kind, found in kinds.items() if found}
 
@@ -127,6 +128,8 @@ def _note_errors(outcome: RoundOutcome, play: Callable[[], None]) -> None:
         outcome.lost.append(str(error))
     except WrongOutcome as error:
         outcome.wrong.append(str(error))
+    except (DataError, OSError) as error:  # a result that cannot be read
+        outcome.wrong.append(f"{type(error).__name__}: {error}")
 
 
 def _missing(plan: SoakPlan) -> str:

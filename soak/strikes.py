@@ -1,4 +1,4 @@
-"""What happens to a run: each strike is a function of its course."""
+"""Strikes: what happens to a run. Each is a function of its course."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run goes on after something has happened to it, and what is not accepted of its ends."""
+"""A run goes on after something has happened to it; some of its ends are not accepted."""
 
 import signal
 from collections import Counter
@@ -32,7 +32,7 @@ def ended_course(code, err="", *, harm=None, may_end=(), moves=False):
     return course
 
 
-def damaged(path):
+def damage_anew(path):
     """Damage a file, so that it has changed."""
     path.write_bytes(bytes(range(1, 100)))
     return Harm(path, Random(1))
@@ -54,7 +54,7 @@ def test_an_exit_code_without_a_cause_is_wrong():
 
 
 def test_a_refusal_that_names_the_damage_is_counted_and_the_damage_undone(tmp_path):
-    harm = damaged(tmp_path / "metrics.jsonl")
+    harm = damage_anew(tmp_path / "metrics.jsonl")
     course = ended_course(3, "error: metrics.jsonl is damaged\n", harm=harm)
     assert course.goes_on()
     assert course.counts["refused"] == 1
@@ -64,7 +64,7 @@ def test_a_refusal_that_names_the_damage_is_counted_and_the_damage_undone(tmp_pa
 @pytest.mark.parametrize("err", ["error: something else\n", ""])
 def test_a_refusal_that_does_not_name_the_damage_is_a_lost_run(tmp_path, err):
     with pytest.raises(LostRun, match=r"metrics\.jsonl"):
-        ended_course(3, err, harm=damaged(tmp_path / "metrics.jsonl")).goes_on()
+        ended_course(3, err, harm=damage_anew(tmp_path / "metrics.jsonl")).goes_on()
     with pytest.raises(LostRun, match="without damage"):
         ended_course(3, "error: metrics.jsonl is damaged\n").goes_on()
 
@@ -98,7 +98,7 @@ def test_damage_changes_a_file_and_is_undone(tmp_path):
 
 
 def test_damage_to_a_file_that_the_run_has_written_since_stays(tmp_path):
-    harm = damaged(tmp_path / "file")
+    harm = damage_anew(tmp_path / "file")
     harm.path.write_bytes(b"new")
     harm.undo()
     assert harm.path.read_bytes() == b"new"
