@@ -44,6 +44,10 @@ class Strike(NamedTuple):
     kind: str
     phase: str
 
+    def names(self) -> tuple[str, str]:
+        """The names under which it is counted."""
+        return self.kind, f"in {self.phase}"
+
 
 class SoakPlan(NamedTuple):
     """A run, and what happens to it. `flags`: those of the case, and more."""
@@ -95,16 +99,18 @@ def draw_plan(seed: int, number: int, cases: Sequence[SoakCase] = CASES) -> Soak
     flags["--checkpoint-every"] = draw.choice(INTERVALS)
     if draw.random() < 0.3:
         flags["--keep"] = draw.choice([1, 3])
-    kinds = OF_LINKS if machines > 1 else KINDS
+    kinds, phases = KINDS, PHASES
+    if machines > 1:
+        kinds, phases = OF_LINKS, {name: n for name, n in PHASES.items() if name != "resuming"}
     if not case.moves:
         kinds = {kind: share for kind, share in kinds.items() if "other workers" not in kind}
-    return SoakPlan(case, flags, draw_strikes(draw, kinds), machines)
+    return SoakPlan(case, flags, draw_strikes(draw, kinds, phases), machines)
 
 
-def draw_strikes(draw: Random, kinds: dict[str, int]) -> tuple[Strike, ...]:
+def draw_strikes(draw: Random, kinds: dict[str, int], phases: dict[str, int]) -> tuple[Strike, ...]:
     """Draw what happens, in the order of the phases that come once: results last."""
     count = draw.randint(1, MOST_STRIKES)
-    found = [Strike(_draw_one(draw, kinds), _draw_one(draw, PHASES)) for _ in range(count)]
+    found = [Strike(_draw_one(draw, kinds), _draw_one(draw, phases)) for _ in range(count)]
     return tuple(sorted(found, key=lambda strike: strike.phase == "results"))
 
 

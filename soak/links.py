@@ -9,11 +9,12 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-from faults.kills import REJOIN, KilledRun, await_moment, draw_victims
+from faults.kills import REJOIN, KilledRun, draw_victims
 from faults.machines import Machines
 from faults.network import RelayedCable, no_resets
 from faults.room import Room, ScenarioTimeout
 from soak.draws import SoakPlan
+from soak.phases import await_phase
 
 CUTS = (0.3, 1.0, 3.0, 10.0)
 """Seconds for which a link is cut: after 8 s the other machine counts as lost."""
@@ -31,10 +32,9 @@ def strike_two_machines(room: Room, plan: SoakPlan, counts: Counter[str]) -> lis
         for strike in plan.strikes:
             if not run.goes_on():
                 break
-            await_moment(room, run.commands)
-            if run.commands[0].process.poll() is None:
+            if await_phase(room, run.commands[0], room.folder / "out", strike.phase):
                 _strike(strike.kind, room, run, cable)
-                counts[strike.kind] += 1
+                counts.update(strike.names)
         while run.goes_on():
             if not room.seconds_left:
                 raise ScenarioTimeout(f"two machines do not end{room.last_output()}")

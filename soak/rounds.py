@@ -98,8 +98,7 @@ def _strike_course(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: Roun
         for strike in plan.strikes:
             if not course.goes_on() or not make_strike(course, strike):
                 break
-            outcome.counts[strike.kind] += 1
-            outcome.counts[f"in {strike.phase}"] += 1
+            outcome.counts.update(strike.names)
         while course.goes_on():
             room.code(course.command)
     finally:

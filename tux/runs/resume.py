@@ -327,12 +327,16 @@ def _check_unchanged(
     run: RunRecord, program: type[Program], kept: CheckpointManifest, where: Path
 ) -> None:
     """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
-    record was changed by hand. Files may have been moved; their content is compared later.
+    record was changed by hand, or is damaged. Files may have been moved; their content is compared
+    later. `RESUMABLE` options may be others only where the run has gone on from this checkpoint, or
+    from a later one, and has taken none since.
     """
     parameters = use_present_names(program.params, kept.parameters)
     *first, last = (flag_of(name).removeprefix("--") for name in RESUMABLE)
     may_be = f"{', '.join(first)} and {last}"
-    of_options = {*run.options, *kept.options} - {*RESUMABLE, *FILES}
+    of_options = {*run.options, *kept.options} - {*FILES}
+    if any(each.checkpoint >= kept.number for each in run.incarnations):
+        of_options -= {*RESUMABLE}
     for before, now, names in (
         ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
         (parameters, run.parameters, sorted({*run.parameters, *parameters})),
