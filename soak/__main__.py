@@ -58,7 +58,8 @@ def main() -> int:
             tell(asked, number, plan, outcomes[-1], time.monotonic() - begun)
     except KeyboardInterrupt:
         print("ended by Ctrl-C")
-    left = finish(asked, folder, any(outcome.faults for outcome in outcomes))
+    finally:
+        left = finish(asked, folder, any(outcome.faults for outcome in outcomes))
     print("\n" + tabulate(outcomes, time.monotonic() - start))
     print(*(f"left: {each}\n" for each in left), sep="", end="")
     return 1 if count_bad(outcomes) or left else 0

@@ -44,6 +44,7 @@ class Strike(NamedTuple):
     kind: str
     phase: str
 
+    @property
     def names(self) -> tuple[str, str]:
         """The names under which it is counted."""
         return self.kind, f"in {self.phase}"

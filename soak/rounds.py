@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -22,7 +23,6 @@ from soak.draws import SoakPlan
 from soak.judging import find_differences, left_memory, shared_memory
 from soak.links import strike_two_machines
 from soak.strikes import make_strike
-from tux.base.errors import DataError
 
 LIMIT = 600.0
 """Seconds after which a round hangs."""
@@ -83,7 +83,7 @@ def play_round(
         room.flags = {**plan.flags}
         with small_disk(room, DISK_BYTES) if plan.on_small_disk else nullcontext():
             play = _strike_course if plan.machines == 1 else _strike_machines
-            _note_errors(outcome, lambda: play(room, plan, wanted, outcome))
+            note_errors(outcome, lambda: play(room, plan, wanted, outcome))
             outcome.left += room.remains()
     outcome.left += _await_none(lambda: left_memory(before))
     if not outcome.faults:
@@ -117,7 +117,7 @@ def _strike_machines(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: Ro
     outcome.left += hidden_files(room.folder / "out")
 
 
-def _note_errors(outcome: RoundOutcome, play: Callable[[], None]) -> None:
+def note_errors(outcome: RoundOutcome, play: Callable[[], None]) -> None:
     """Call a function, and note as what it ended."""
     try:
         play()
@@ -127,8 +127,9 @@ def _note_errors(outcome: RoundOutcome, play: Callable[[], None]) -> None:
         outcome.lost.append(str(error))
     except WrongOutcome as error:
         outcome.wrong.append(str(error))
-    except (DataError, OSError) as error:  # a result that cannot be read
-        outcome.wrong.append(f"{type(error).__name__}: {error}")
+    except Exception as error:  # a result that cannot be read, or a fault here: hours go on
+        place = traceback.format_exc().strip().splitlines()[-3].strip()
+        outcome.wrong.append(f"{type(error).__name__}: {error}, at {place}")
 
 
 def _missing(plan: SoakPlan) -> str:

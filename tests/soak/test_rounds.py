@@ -1,6 +1,5 @@
 """Rounds of real processes, and the table of what was seen."""
 
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -8,20 +7,22 @@ from collections import Counter
 import pytest
 
 from faults.network import RelayedCable, no_relay
+from faults.room import ScenarioTimeout, WrongOutcome
 from soak.cases import SoakCase
+from soak.course import LostRun
 from soak.draws import SoakPlan, Strike
-from soak.rounds import RightRuns, RoundOutcome, play_round
+from soak.rounds import RightRuns, RoundOutcome, note_errors, play_round
 from soak.table import count_bad, tabulate
 from tux.synthetic.ratings import ratings, write_ratings
 
 
 def write_few(folder):
     """Write ratings so few that plain Python trains on them in no time."""
-    write_ratings(ratings(30, 20, 300), path := folder / "ratings.csv")
+    write_ratings(ratings(20, 10, 120), path := folder / "ratings.csv")
     return [path]
 
 
-CASE = SoakCase("few", "mf", write_few, {"--rank": 2, "--epochs": 25, "--no-jit": ""})
+CASE = SoakCase("few", "mf", write_few, {"--rank": 2, "--epochs": 12, "--no-jit": ""})
 FLAGS = {**CASE.flags, "--workers": 2, "--slack": 0, "--threads": 1, "--checkpoint-every": "1"}
 
 
@@ -39,18 +40,15 @@ class WrongRuns(RightRuns):
 
 
 @pytest.mark.slow
-def test_a_real_round(tmp_path):
-    strikes = (
-        Strike("worker killed", "training"),
-        Strike("checkpoint damaged", "checkpoint"),
-        Strike("command killed", "results"),
-    )
+def test_a_real_round(tmp_path, monkeypatch):
+    monkeypatch.setattr("soak.phases.EPOCHS_AWAY", 3)
+    strikes = (Strike("worker killed", "training"), Strike("checkpoint damaged", "training"))
     (tmp_path / "right").mkdir()
     seen = play_round(
         SoakPlan(CASE, FLAGS, strikes), "0-0", RightRuns(tmp_path / "right"), tmp_path
     )
     assert seen.faults == {}
-    assert seen.counts["worker killed"] == 1 and seen.counts["resumed"] >= 1
+    assert seen.counts["worker killed"] == 1 and seen.counts["resumed"] == 1
     assert not (tmp_path / "0-0").exists()
 
 
@@ -104,4 +102,25 @@ def test_a_relay_carries_packets_late_and_loses_them_while_it_is_cut():
                     assert client.stdout.readline() == f"{number}\n"
                 client.stdin.close()
             server.stdin.close()
-    assert socket.gethostname()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ScenarioTimeout("a"), "hung"),
+        (LostRun("a"), "lost"),
+        (WrongOutcome("a"), "wrong"),
+        (KeyError("a"), "wrong"),
+    ],
+)
+def test_what_ends_a_round_is_noted_by_its_kind(error, kind):
+    def end():
+        raise error
+
+    seen = RoundOutcome()
+    note_errors(seen, end)
+    assert [*seen.faults] == [kind] and "a" in seen.faults[kind][0]
+
+
+def test_a_strike_is_counted_by_kind_and_phase():
+    assert Counter(Strike("stopped", "results").names) == {"stopped": 1, "in results": 1}
