@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from faults.ended import RunRemains
 from soak.cases import SoakCase
+from tux.run_folder.folder import RESULTS
 
 SHARED = Path("/dev/shm")
 
@@ -37,6 +38,15 @@ def find_differences(case: SoakCase, now: RunRemains, right: RunRemains, same: b
             for column in _far_columns(now.model[name], right.model[name], case.close)
         ]
     return wrong
+
+
+def drop_report(remains: RunRemains) -> RunRemains:
+    """Leave out what the report has made of the model: on several machines it has no edges, and
+    tells less, such as no coherence of topics.
+    """
+    model = {name: each for name, each in remains.model.items() if name.endswith(".parquet")}
+    results = {name: each for name, each in remains.results.items() if name in RESULTS}
+    return remains._replace(model=model, results=results)
 
 
 def _compare_metric(case: SoakCase, now: dict[str, Any], right: dict[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from faults.network import no_relay
 from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome
 from soak.course import Course, LostRun
 from soak.draws import SoakPlan
-from soak.judging import find_differences, left_memory, shared_memory
+from soak.judging import drop_report, find_differences, left_memory, shared_memory
 from soak.links import strike_two_machines
 from soak.strikes import make_strike
 
@@ -112,8 +112,8 @@ def _strike_course(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: Roun
 def _strike_machines(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: RoundOutcome) -> None:
     """Play a plan of two machines."""
     outcome.wrong += strike_two_machines(room, plan, outcome.counts)
-    now = RunRemains.of(room.folder / "out")
-    outcome.wrong += find_differences(plan.case, now, wanted, plan.slack == 0)
+    now, right = (drop_report(each) for each in (RunRemains.of(room.folder / "out"), wanted))
+    outcome.wrong += find_differences(plan.case, now, right, plan.slack == 0)
     outcome.left += hidden_files(room.folder / "out")
 
 

@@ -12,7 +12,7 @@ import tux
 from faults.ended import RunRemains
 from faults.room import ReferenceRuns, Room
 from soak.cases import SoakCase
-from soak.judging import SHARED, find_differences, left_memory, shared_memory
+from soak.judging import SHARED, drop_report, find_differences, left_memory, shared_memory
 
 CASE = SoakCase("mf", "mf", None, {}, "train_rmse", noise=0.1)
 
@@ -105,3 +105,13 @@ def test_a_process_that_is_left_is_found(tmp_path, monkeypatch):
             [found] = room.remains()
             assert found.startswith(f"left: process {left.pid}: ")
             left.kill()
+
+
+def test_reports_of_several_machines_are_left_out(run):
+    right = RunRemains.of(run)
+    told = right._replace(
+        model={**right.model, "model/topics.tsv": b"words"}, results={**right.results, "npmi": 0.2}
+    )
+    assert told.differences(right)
+    assert drop_report(told).differences(drop_report(right)) == []
+    assert drop_report(right).model and drop_report(right).results["epochs"] == 2
