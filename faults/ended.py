@@ -29,7 +29,10 @@ class RunRemains(NamedTuple):
     @staticmethod
     def of(out: Path) -> RunRemains:
         """Read what the run of a folder has left. Raises DataError if it is no run's."""
-        files = [*out.glob("model/*"), *(path for path in out.glob("[!.]*") if path.name not in OWN)]
+        files = [
+            *out.glob("model/*"),
+            *(path for path in out.glob("[!.]*") if path.name not in OWN),
+        ]
         return RunRemains(
             {str(path.relative_to(out)): path.read_bytes() for path in files if path.is_file()},
             [_without_times(record) for record in read_metrics(out)],

@@ -134,7 +134,7 @@ class Room:
     def __init__(self, folder: Path, whole: ReferenceRuns, limit: float, draw: Random) -> None:
         self.folder, self.whole, self.draw = folder, whole, draw
         self.start = time.monotonic()
-        self.limit = self.start + limit
+        self._seconds, self.limit = limit, self.start + limit
         self.commands: list[Running] = []
         self.flags: dict[str, object] = {"--workers": 2, **whole.flags}
         self.plan_folder = folder / "plan"
@@ -185,6 +185,10 @@ class Room:
     def seconds_left(self) -> float:
         """The seconds that are left."""
         return max(0.0, self.limit - time.monotonic())
+
+    def renew_limit(self) -> None:
+        """Give the room all of its time again."""
+        self.limit = time.monotonic() + self._seconds
 
     def until(self, true: Callable[[], object], what: str, pause: float = 0.01) -> float:
         """Wait until something is true, with pauses of so many seconds; return the time then.

@@ -72,7 +72,7 @@ class Course:
         """Go on with the run, whose command has ended; on so many workers, if they are others. If
         it was stopped before it had a record, it is started anew. LostRun.
         """
-        if not (self.folder / "run.json").exists() and not self.harm:
+        if not (self.folder / "run.json").exists() and not self._harms_record:
             if has_checkpoint(self.folder):
                 raise LostRun(f"checkpoints without run.json{self.room.last_output()}")
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -80,10 +80,10 @@ class Course:
             self.command = self._train()
             return
         more = ["--workers", workers] if workers else []
-        self._moves, self.may_end = workers is not None, set()
+        self._moves = workers is not None
         self.moved |= self._moves
         self.counts["resumed"] += 1
-        self.command = self.room.resume(self.out, more, env=self.environment)
+        self.command = self._start(self.room.resume(self.out, more, env=self.environment))
 
     def await_nothing_left(self) -> None:
         """Wait until all of the command that has ended is gone; what stays is found at the end."""
@@ -97,11 +97,21 @@ class Course:
         loaders = [pid for pid, line in self.command.processes().items() if loads in line]
         return sorted([*self.command.workers().values(), *loaders])
 
+    @property
+    def _harms_record(self) -> bool:
+        """True if `run.json` is what was damaged."""
+        return self.harm is not None and self.harm.path.name == "run.json"
+
     # ---- what has ended
 
     def _train(self) -> Running:
+        return self._start(self.room.train(out=self.out, env=self.environment))
+
+    def _start(self, command: Running) -> Running:
+        """Note that a command has just been started, which may take its time."""
         self.may_end = set()
-        return self.room.train(out=self.out, env=self.environment)
+        self.room.renew_limit()
+        return command
 
     def _take_end(self, code: int) -> None:
         """Go on after the command has ended with a code that is not 0."""

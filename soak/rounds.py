@@ -25,7 +25,7 @@ from soak.links import strike_two_machines
 from soak.strikes import make_strike
 
 LIMIT = 600.0
-"""Seconds after which a round hangs."""
+"""Seconds after which a command hangs, and a round on two machines."""
 DISK_BYTES = 64 << 20
 
 
