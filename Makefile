@@ -12,7 +12,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench prove faults fuzz release clean
+.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench prove faults soak fuzz release clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -72,6 +72,11 @@ prove: $(VENV)/installed-test
 ONLY ?=
 faults: $(VENV)/installed-test
 	$(BIN)/python -m faults --only "$(ONLY)" $(if $(TIMES),--times $(TIMES))
+
+# Runs that a seed draws, to which faults happen again and again, for HOURS.
+HOURS ?= 1
+soak: $(VENV)/installed-test
+	$(BIN)/python -m soak --hours $(HOURS)
 
 # Damaged inputs for every parser: INPUTS for each, and a tenth of them with indices checked in compiled loops.
 INPUTS ?= 100000

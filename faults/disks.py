@@ -38,14 +38,14 @@ def no_mounts() -> str:
 
 
 @contextmanager
-def small_disk(room: Room) -> Iterator[Path]:
-    """Mount a disk of SIZE bytes, as the folder `disk` of the room. A context. Runs are not traced:
-    a trace would take the last bytes before what a scenario is about.
+def small_disk(room: Room, size: int = SIZE) -> Iterator[Path]:
+    """Mount a disk of so many bytes, as the folder `disk` of the room. A context. Runs are not
+    traced: a trace would take the last bytes before what a scenario is about.
     """
     room.flags.pop("--trace-clocks", None)
     disk = room.folder / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", disk], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=True)
     try:
         yield disk
     finally:

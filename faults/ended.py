@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 from tux.run_folder.folder import read_metrics, read_run
 
+OWN = ("run.json", "metrics.jsonl", "timeline.jsonl", "B2SUMS")
+"""Files of a run that hold times."""
 MEASURED = re.compile(r"(_s|seconds|per_second)$")
 """Names of what depends on time."""
 
 
 class RunRemains(NamedTuple):
-    """The model's files, the epochs' records and the results, without times; and the names of what
-    is in the folder, hidden files and checkpoints excepted.
+    """The model's files and those that the report has written, the epochs' records and the results,
+    without times; and the names of what is in the folder, hidden files excepted.
     """
 
     model: dict[str, bytes]
@@ -27,9 +29,12 @@ class RunRemains(NamedTuple):
     @staticmethod
     def of(out: Path) -> RunRemains:
         """Read what the run of a folder has left. Raises DataError if it is no run's."""
-        model = out / "model"
+        files = [
+            *out.glob("model/*"),
+            *(path for path in out.glob("[!.]*") if path.name not in OWN),
+        ]
         return RunRemains(
-            {path.name: path.read_bytes() for path in sorted(model.glob("*")) if path.is_file()},
+            {str(path.relative_to(out)): path.read_bytes() for path in files if path.is_file()},
             [_without_times(record) for record in read_metrics(out)],
             _without_times(read_run(out).results or {}),
             sorted(path.name for path in out.iterdir() if not path.name.startswith(".")),
@@ -38,7 +43,7 @@ class RunRemains(NamedTuple):
     def differences(self, whole: RunRemains) -> list[str]:
         """List how this differs from an uninterrupted run."""
         wrong = [
-            f"model/{name} differs"
+            f"{name} differs"
             for name in sorted(self.model.keys() | whole.model.keys())
             if self.model.get(name) != whole.model.get(name)
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from functools import partial
@@ -76,8 +75,7 @@ def kill_all(room: Room) -> Observation:
     fault = now()
     room.code(command)
     room.until(lambda: not command.processes(), "all to end")
-    for each in command.tmp.iterdir():
-        shutil.rmtree(each)
+    command.clear_tmp()
     return expect_resumed(room, command, fault, ended=True)
 
 

@@ -24,6 +24,12 @@ def files() -> list[Path]:
     return [path for path in names if path.is_file()]
 
 
+def words() -> list[object]:
+    """Return the words of a command that name the program and these files."""
+    train, test = files()
+    return ["mf", train, "--test", test]
+
+
 def no_data() -> str:
     """Return why there are no real data here; "" if there are."""
     return "" if len(files()) == 2 else "TUX_TEST_DATA names no folder with ratings/ml-1m"
@@ -31,7 +37,7 @@ def no_data() -> str:
 
 def kill_on_real_data(room: Room) -> Observation:
     """Kill a worker at any moment after two epochs."""
-    room.whole = room.whole.other("ml-1m", "mf", *files(), FLAGS)
+    room.whole = room.whole.other("ml-1m", words(), FLAGS)
     room.flags = {"--workers": 2, **FLAGS}
     rank, command = room.draw.randrange(2), room.train()
     room.until(lambda: room.epochs() >= 2 or command.process.poll() is not None, "two epochs")

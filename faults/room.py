@@ -58,12 +58,12 @@ class Moment(NamedTuple):
 class ReferenceRuns:
     """A program, its data, and what uninterrupted runs of them leave; each is run once."""
 
-    def __init__(
-        self, folder: Path, program: object, data: Path, test: Path, flags: dict[str, object]
-    ) -> None:
-        """Set the program, its data, and the `flags` of each run; a value "" is none."""
+    def __init__(self, folder: Path, words: Sequence[object], flags: dict[str, object]) -> None:
+        """Set the `words` of a command that name the program and its data, and the `flags` of each
+        run; a value "" is none.
+        """
         self.folder, self.flags = folder, flags
-        self._files = [program, data, "--test", test]
+        self._words = words
         self._ended: dict[str, RunRemains] = {}
         self._others: dict[str, ReferenceRuns] = {}
 
@@ -80,22 +80,21 @@ class ReferenceRuns:
             if not (path := folder / f"{name}.csv").exists():  # another process may have it open
                 path.write_text("user,item,rating\n" + text)
         flags = {**FLAGS, "--batch-size": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
-        return ReferenceRuns(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
+        words = [PROGRAM, folder / "train.csv", "--test", folder / "test.csv"]
+        return ReferenceRuns(folder, words, flags)
 
-    def other(
-        self, name: str, program: object, data: Path, test: Path, flags: dict[str, object]
-    ) -> ReferenceRuns:
+    def other(self, name: str, words: Sequence[object], flags: dict[str, object]) -> ReferenceRuns:
         """Return the runs of another program; the same object each time."""
         if name not in self._others:
             folder = self.folder / name
             folder.mkdir()
-            self._others[name] = ReferenceRuns(folder, program, data, test, flags)
+            self._others[name] = ReferenceRuns(folder, words, flags)
         return self._others[name]
 
     def argv(self, out: str, flags: dict[str, object]) -> list[object]:
         """Return the words of a command that trains."""
         named = (each for pair in flags.items() for each in pair if each != "")
-        return ["run", *self._files, *named, "--out", out]
+        return ["run", *self._words, *named, "--out", out]
 
     def of(self, flags: dict[str, object], limit: float = 300.0) -> RunRemains:
         """Return what a run with these flags leaves if nothing happens to it. Of several processes
@@ -140,7 +139,7 @@ class Room:
     def __init__(self, folder: Path, whole: ReferenceRuns, limit: float, draw: Random) -> None:
         self.folder, self.whole, self.draw = folder, whole, draw
         self.start = time.monotonic()
-        self.limit = self.start + limit
+        self._seconds, self.limit = limit, self.start + limit
         self.commands: list[Running] = []
         self.flags: dict[str, object] = {"--workers": 2, **whole.flags}
         self.plan_folder = folder / "plan"
@@ -192,12 +191,18 @@ class Room:
         """The seconds that are left."""
         return max(0.0, self.limit - time.monotonic())
 
-    def until(self, true: Callable[[], object], what: str) -> float:
-        """Wait until something is true; return the time then. ScenarioTimeout."""
+    def renew_limit(self) -> None:
+        """Give the room all of its time again."""
+        self.limit = time.monotonic() + self._seconds
+
+    def until(self, true: Callable[[], object], what: str, pause: float = 0.01) -> float:
+        """Wait until something is true, with pauses of so many seconds; return the time then.
+        ScenarioTimeout.
+        """
         while not true():
             if time.monotonic() > self.limit:
                 raise ScenarioTimeout(f"waited in vain for {what}{self.last_output()}")
-            time.sleep(0.01)
+            time.sleep(pause)
         return time.monotonic()
 
     def code(self, running: Running) -> int:

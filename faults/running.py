@@ -99,6 +99,11 @@ class Running:
         parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
         return sorted(alive | below(self.tmp) | parts)
 
+    def clear_tmp(self) -> None:
+        """Empty its folder for temporary files, as a machine does that has lost its power."""
+        shutil.rmtree(self.tmp)
+        self.tmp.mkdir()
+
     def output(self) -> tuple[str, str]:
         """Return (standard output, standard error) so far."""
         out, err = ((self.folder / name).read_text() for name in ("stdout", "stderr"))

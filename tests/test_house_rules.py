@@ -14,7 +14,9 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("partition", "tux", "stages", "apps", "tests", "bench", "fuzz", "faults")
+TOOLS = ("tests", "bench", "fuzz", "faults", "soak")
+"""Folders of programs that are no part of an installed tux."""
+FOLDERS = ("partition", "tux", "stages", "apps", *TOOLS)
 BELOW = {
     "base": (),
     "partition": ("base",),
@@ -46,9 +48,10 @@ BELOW = {
     "cli": ("runs", "backends", "compare", "serve"),
     "apps": ("stages", "predict"),
     "estimators": ("apps", "api"),
-    "tests": ("bench", "fuzz", "estimators"),
+    "tests": ("bench", "fuzz", "soak", "estimators"),
     "bench": ("faults",),
     "fuzz": ("apps", "cli"),
+    "soak": ("faults",),
     "faults": ("apps", "cli"),
 }
 """By package: what it may import besides itself, and what these may. CONTRIBUTING.md shows it as a
@@ -62,9 +65,9 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(parent.is_symlink() for parent in path.parents)
 }
-ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
+ENGINE = [name for name in FILES if name.split("/")[0] not in TOOLS]
 MODULES = {
-    ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
+    ("" if name.split("/")[0] in ("tux", *TOOLS) else "tux.")
     + name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
     for name in FILES
     if not name.startswith("tests/")

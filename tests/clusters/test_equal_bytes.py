@@ -25,7 +25,7 @@ def ratings(tmp_path_factory, whole):
     if len(real.files()) < 2:
         return whole
     flags = {"--epochs": 3, "--threads": 1, "--trace-clocks": ""}
-    return ReferenceRuns(tmp_path_factory.mktemp("real"), "mf", *real.files(), flags)
+    return ReferenceRuns(tmp_path_factory.mktemp("real"), real.words(), flags)
 
 
 @pytest.fixture

@@ -99,9 +99,9 @@ def test_a_broken_rule_is_wrong(whole, tmp_path):
 
 
 def test_differences_are_seen(tmp_path):
-    whole = RunRemains({"a": b"1"}, [{"epoch": 1, "x": 2.0}], {"last": 1}, ["model"])
+    whole = RunRemains({"model/a": b"1"}, [{"epoch": 1, "x": 2.0}], {"last": 1}, ["model"])
     assert whole.differences(whole) == []
-    assert whole._replace(model={"a": b"2"}).differences(whole) == ["model/a differs"]
+    assert whole._replace(model={"model/a": b"2"}).differences(whole) == ["model/a differs"]
     twice = whole._replace(records=whole.records * 2)
     assert twice.differences(whole) == ["metrics.jsonl has the epochs [1, 1] instead of [1]"]
     other = whole._replace(records=[{"epoch": 1, "x": 2.5}], names=[])

@@ -202,6 +202,7 @@ def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, mo
     train("part", UserMeetings(), epochs=2, partitioner="auto", workers=1)
     record = read_run("part")
     record.options |= {"partitioner": "aweto", "workers": 2}
+    record.incarnations = [Incarnation(2, 2, 0)]
     write_run(Path("part"), record)
     resume("part", epochs=3, workers=1)
     assert read_run("part").options["partitioner"] == "aweto"

@@ -5,7 +5,7 @@ run goes on from that one as from any other.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -32,7 +32,7 @@ from tux.engine.shares import Shares, are_alike, share_of_all, shares_in_folder,
 from tux.engine.start_model import NOTHING, StartModel
 from tux.graph.partitioned import partition_inputs
 from tux.inputs.load import Inputs
-from tux.options.options import RunPlan
+from tux.options.options import RESUMABLE, RunPlan
 from tux.options.watcher import Watcher
 from tux.parallel_load.algorithm.repeated import ANYWHERE
 from tux.partition.method_of_type import MethodOfType
@@ -211,10 +211,18 @@ def _write_checkpoint(
             save(draft.shard_path(rank), redistribution.state(rank), part)
             for rank, part in enumerate(new.digests)
         ]
-        manifest = msgspec.structs.replace(
-            before.start_checkpoint.manifest, workers=plan.all_workers, options=plan.record()
-        )
+        kept = before.start_checkpoint.manifest
+        options = {**plan.record(), **_resumable(kept.options)}
+        workers = plan.all_workers
+        manifest = msgspec.structs.replace(kept, workers=workers, options=options)
         return draft.finish(manifest, sums)
+
+
+def _resumable(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a run may go on with others of. In the new checkpoint they stay those
+    of `run.json` until that is written anew: the run may be killed in between.
+    """
+    return {name: options[name] for name in RESUMABLE if name in options}
 
 
 @contextmanager

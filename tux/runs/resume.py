@@ -15,7 +15,7 @@ from tux.arrays.piped import STANDARD, input_name
 from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
-from tux.base.text import flag_of, plural
+from tux.base.text import plural
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.shard import hash_bytes
 from tux.checkpoint.snapshot import StateHead
@@ -29,18 +29,15 @@ from tux.checkpoint.store import (
 )
 from tux.inputs.origin import cut_folder, files_beside, whole_parameters
 from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
-from tux.options.rules import PATHS, TABLES
 from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
 from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run, seal_results
+from tux.runs.changed_record import check_unchanged
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
-
-FILES = [name for name, declared in OPTIONS.items() if declared.rule in (*PATHS, TABLES)]
-"""Options that name files."""
 
 OTHER = "resume with what the run began with, or start a new run"
 
@@ -212,7 +209,7 @@ def find_stopped_run(
                 do=f"go on with more: --epochs N, with N above {ended}",
             )
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
-        _check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
+        check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
@@ -321,33 +318,6 @@ def _check_options(options: Mapping[str, Any], where: Path) -> None:
     if missing or wrong:
         what = wrong[0] if wrong else f"it has no option {missing[0]}"
         raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
-
-
-def _check_unchanged(
-    run: RunRecord, program: type[Program], kept: CheckpointManifest, where: Path
-) -> None:
-    """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
-    record was changed by hand. Files may have been moved; their content is compared later.
-    """
-    parameters = use_present_names(program.params, kept.parameters)
-    *first, last = (flag_of(name).removeprefix("--") for name in RESUMABLE)
-    may_be = f"{', '.join(first)} and {last}"
-    of_options = {*run.options, *kept.options} - {*RESUMABLE, *FILES}
-    for before, now, names in (
-        ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
-        (parameters, run.parameters, sorted({*run.parameters, *parameters})),
-        (kept.options, run.options, sorted(of_options)),
-    ):
-        for name in names:
-            both = before.get(name), now.get(name)
-            if both[0] != both[1] and not (name == "partitioner" and any(map(is_open, both))):
-                raise Refused(
-                    f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
-                    f"{kept.number} was taken",
-                    where=str(where),
-                    do=f"put back what it was; only {may_be} may be others, by flags of tux run "
-                    "--resume",
-                )
 
 
 def _keep_partitioner(run: RunRecord, kept: CheckpointManifest) -> None:
