@@ -1,4 +1,4 @@
-"""What runs on masters reads no field whose changes are still on the replicas."""
+"""Stages on masters read no field whose changes are still on the replicas."""
 
 import pytest
 from support.machines.team import Team, ratings
