@@ -55,7 +55,7 @@ def told_of(tags, liked=BOUGHT):
     return np.column_stack([each.astype(str).astype(int) for each in ends]), told
 
 
-def stored(folder, form, matrix):
+def store(folder, form, matrix):
     """Return a matrix in memory or the name of its file."""
     if form == "memory":
         return matrix
@@ -73,19 +73,17 @@ def test_entries_of_0_are_no_edges(form, tmp_path):
     matrix = sparse.coo_array((HAS.ravel().astype(float), every), shape=HAS.shape)
     first = form == "mtx"  # there ids begin with 1
     liked = BOUGHT + first
-    found, _ = told_of(stored(tmp_path, form, matrix), liked)
+    found, _ = told_of(store(tmp_path, form, matrix), liked)
     assert sorted(map(tuple, found - first)) == sorted(map(tuple, np.argwhere(HAS)))
 
 
 @FORMS
-@pytest.mark.parametrize(
-    ("entry", "code"), [(-1.0, "has-the-entry"), (0.5, "has-the-entries-and")]
-)
+@pytest.mark.parametrize(("entry", "code"), [(-1.0, "has-the-entry"), (0.5, "has-the-entries-and")])
 def test_entries_that_say_more_are_refused(form, entry, code, tmp_path):
     matrix = sparse.csr_array(HAS.astype(float))
     matrix.data[2] = entry
     with pytest.raises(DataError, match=message(code, f"{entry:g}")) as error:
-        told_of(stored(tmp_path, form, matrix))
+        told_of(store(tmp_path, form, matrix))
     assert "tags are there or not: cut numbers into ranges" in error.value.do
 
 
@@ -132,7 +130,7 @@ TABLES = pytest.mark.parametrize(
 @TABLES
 @pytest.mark.parametrize("missing", [0, None])
 def test_rows_of_entries_that_are_not_there_are_refused(form, missing, tmp_path):
-    long = LONG if missing is not None else LONG.replace({"value": {0: None}})
+    long = LONG if missing is not None else LONG.replace({"value": {0: np.nan}})
     with pytest.raises(DataError, match=message("rows-with-0-or-nothing")) as error:
         told_of(files_of(tmp_path, long)[form])
     assert "Drop these rows" in error.value.do
@@ -162,11 +160,11 @@ def test_pairs_of_the_first_type_are_told(form, tmp_path):
 )
 def test_other_columns_say_nothing_of_edges(more, tmp_path):
     table = BOUGHT.assign(**more)
-    for form, data in files_of(tmp_path, table).items():
+    for form, given in files_of(tmp_path, table).items():
         told = []
         if form == "bare text" and ("time" in more or len(more) > 1):  # without names
             continue
-        load(Liked(), data, warn=told.append)
+        load(Liked(), given, warn=told.append)
         assert not any("nothing" in line for line in told), form
 
 
@@ -213,7 +211,7 @@ def test_a_matrix_that_is_short_or_transposed(has):
 def test_a_column_that_is_called_as_another_end(name, tmp_path):
     table = pd.DataFrame({name: [0, 1], "feature": ["a", "b"]})
     table.to_csv(tmp_path / "t.csv", index=False)
-    for given in (table, str(tmp_path / "t.csv")):
+    for given in (table, *[str(tmp_path / "t.csv")] * (name == "user")):
         with pytest.raises(DataError, match=message("column-of-is-called-as", name, "item")):
             load(Tagged(), {"liked": BOUGHT, "tags": given})
 

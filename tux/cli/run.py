@@ -96,10 +96,9 @@ def _parameters(args: Any, source: Source) -> dict[str, Any]:
 
 
 def _train(source: Source, argv: list[str]) -> int:
-    from tux.cli.run_flags import run_flags
+    from tux.cli.run_flags import parse_run
 
-    with _naming_app_of(source):
-        args = run_flags(source, argv[0]).parse(argv[1:])
+    args = parse_run(source, argv)
     program = _make_program(source.program, _parameters(args, source))
     _check_no_run(args)
     if args.explain:
@@ -130,23 +129,6 @@ def _train(source: Source, argv: list[str]) -> int:
         result = run(program, args.data, args.test, options, watch)
     _tell(result, args.out, args)
     return 0
-
-
-@contextmanager
-def _naming_app_of(source: Source) -> Iterator[None]:
-    """Name the app that derives from this one and has an edge type, in the error of the body about
-    an argument that names it.
-    """
-    try:
-        yield
-    except UsageError as error:
-        name = error.what.removeprefix("unknown argument ")
-        kin = [kind for kind in source.program.__subclasses__() if name in kind.edge_types]
-        if kin:
-            app = kin[0].__module__.rpartition(".")[2]
-            error.what = f"{name} is no edge type of {source.program.__name__}"
-            error.do = f"tux run {app} has it"
-        raise
 
 
 def _check_no_run(args: Any) -> None:

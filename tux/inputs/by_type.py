@@ -14,7 +14,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import data_name, did_you_mean, plural
 from tux.inputs.memory import MemoryData, is_matrix
 from tux.io.bags.numbering import ColumnNumbering
-from tux.io.edges.columns import ITEMS, MATRIX, USERS, plain_name
+from tux.io.edges.columns import ITEMS, USERS, plain_name
 from tux.io.source.input_files import Source
 from tux.program.base_program import BaseProgram, first_edge, other_types
 from tux.program.types import Edge
@@ -156,7 +156,7 @@ def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) 
     raise UsageError(
         f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}, and "
         + (of_file if isinstance(data, str) else f"no data are given for {missing[0]}"),
-        do=f"name the file of each: {files}; in Python {{{columns}}}",
+        do=f"write {files}; in Python {{{columns}}}",
     )
 
 
@@ -235,16 +235,6 @@ def check_named_ends(program: BaseProgram, edges: EdgeData) -> None:
                         f"read as {end}",
                         do=f"give edges between {' and '.join(ends)} as {name}, with their names",
                     )
-
-
-def advise_columns(error: DataError, edge: Edge) -> None:
-    """Replace the advice to name columns in an error about edges of a type beside the first, of
-    which no option names them.
-    """
-    if "--columns" in error.do or "columns=" in error.do:
-        names = " and ".join([*edge.roles, *edge.columns])
-        matrix = f"{MATRIX} " * error.do.startswith(MATRIX)
-        error.do = f"{matrix}If each row is an edge, call its columns {names}, or give these alone."
 
 
 def name_files(data: Mapping[str, Data], path_of: Callable[[Data], str]) -> list[str]:

@@ -21,7 +21,6 @@ from tux.graph.manifest import read_manifest
 from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
     SourceOfTypes,
-    advise_columns,
     check_named_ends,
     check_shapes,
     check_types_given,
@@ -68,7 +67,6 @@ from tux.options.python_words import in_python
 from tux.program.base_program import along, other_types
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
-from tux.program.types import Edge
 
 Data = Source | EdgeData | MemoryData | Any
 """Names of files for `tux.io.source.input_files`, edges, or other data that `tux.inputs.memory`
@@ -162,8 +160,7 @@ def load(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
         )
-    counted = loaded.counted if loaded else None
-    stored = count_edges(folder) if folder else counted
+    stored = count_edges(folder) if folder else loaded.counted if loaded else None
     sizes = sizes_of(train, held_out, stored, program.edge.repeats)
     check_named_ends(program, train)
     read = (train, data), (held_out, data_name(test))
@@ -181,15 +178,11 @@ def load(
 
 
 @contextmanager
-def _name_errors(data: Data, role: str, beside: Edge | None = None) -> Iterator[None]:
-    """Add to errors inside which of the data they are in, where no name of a file says it.
-    `beside`: their edge type, if it is not the first.
-    """
+def _name_errors(data: Data, role: str) -> Iterator[None]:
+    """Add to errors inside which of the data they are in, where no name of a file says it."""
     try:
         yield
     except DataError as error:
-        if beside is not None:
-            advise_columns(error, beside)
         if isinstance(data, MemoryData):
             error.where = f"{error.where or data.what}, {role}"
         raise
@@ -212,7 +205,7 @@ def _read_whole(
         if name not in given:
             known = known.join({**known.others, name: no_edges(program.edge_types[name], known)})
             continue
-        with _name_errors(given[name], f"given as {name}", program.edge_types[name]):
+        with _name_errors(given[name], f"given as {name}"):
             each = _read_source(
                 _files(given[name]), along(program, name), None, plain, warn, known.ids
             )

@@ -359,8 +359,12 @@ def matrix_error(
         f"{numbers:,} columns of numbers {what}: this seems to be {seems}, or points",
         where=path,
         do=f"{MATRIX}{has} A program with input = Points() reads points. If each row is an edge, "
-        f"say --columns {','.join(wanted.labels)} with the names or positions of its columns in "
-        "their places.",
+        + (
+            f"call its columns {' and '.join(wanted.labels)}, or give these alone."
+            if wanted.bare == "members"  # --columns is of the first edge type
+            else f"say --columns {','.join(wanted.labels)} with the names or positions of its "
+            "columns in their places."
+        ),
     )
 
 

@@ -50,8 +50,7 @@ def read_frame(
     Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
     """
-    dtypes = {name: np.dtype(dtype) for name, dtype in fields.items()}
-    whole = WantedColumns(ends, dtypes, columns, bare)
+    whole = WantedColumns(ends, {k: np.dtype(kind) for k, kind in fields.items()}, columns, bare)
     wanted = whole.of_table(len(frame.names) - frame.levels or frame.levels)
     picks = pick_columns(frame, wanted)
     bad = BadRows.of_memory(frame.what, on_bad_row)
@@ -67,8 +66,7 @@ def read_frame(
         raise no_row_error(bad, "edge")
     pieces.add_ones(whole.kinds[len(picks) :])
     src, dst, *others = pieces.each  # ids are given up piece by piece while they are numbered
-    numbers = [own.whole() for own in others]
-    values = dict(zip(fields, numbers, strict=True))
+    values = dict(zip(fields, [own.whole() for own in others], strict=True))
     return EdgeData.of(
         ends,
         src,
