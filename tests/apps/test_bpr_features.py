@@ -208,12 +208,11 @@ def test_features_of_a_user_are_none_of_its_items():
     assert told == [[True, False, True], [False, True, False], [True, False, False]]
 
 
-@pytest.mark.parametrize("absent", [{}, {"item_features": None}])
-def test_files_of_an_optional_type_may_be_left_out(absent, tmp_path):
+def test_files_of_an_optional_type_may_be_left_out(tmp_path):
     (tmp_path / "pairs.csv").write_text("user,item\na,x\na,y\nb,x\nc,z\nc,y\n")
     (tmp_path / "towns.csv").write_text("user,town\na,A\nb,B\nd,A\n")
     files = {"pair": str(tmp_path / "pairs.csv"), "user_features": str(tmp_path / "towns.csv")}
-    data, options = files | absent, {"epochs": 2, "jit": False, "progress": False, "workers": 2}
+    data, options = files, {"epochs": 2, "jit": False, "progress": False, "workers": 2}
     run = tux.run(FeatureBPR(rank=2), data, out=tmp_path / "run", **options)
     assert list(run.vertices["user"].ids) == ["a", "b", "c", "d"]
     assert len(run.vertices["item_feature"]) == 0

@@ -195,10 +195,38 @@ def test_a_run_on_files_goes_on_to_the_same_bytes(app, files):
     assert len(scores) > USERS  # items that nobody has differ by their features
 
 
+def test_an_app_without_features_names_the_one_that_has_them(files, capsys):
+    assert main(["run", "bpr", f"pair={files / 'pairs.csv'}", "item_features=genres.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "item_features is no edge type of BPR" in told and "tux run bpr_features" in told
+    assert main(["run", "bpr", "pair=a.csv", "genres.csv"]) == 2
+    assert "unknown argument genres.csv" in capsys.readouterr().err
+
+
+def test_help_does_not_name_a_model_to_begin_with(capsys):
+    assert main(["run", "bpr_features", "--help"]) == 0
+    assert "--from" not in capsys.readouterr().out
+    assert main(["run", "bpr", "--help"]) == 0
+    assert "--from" in capsys.readouterr().out
+
+
+def test_features_and_their_edges_are_told_apart():
+    run = tux.run(
+        FeatureMF(rank=2), data_of(item_features=HAS), epochs=1, progress=False, jit=False
+    )
+    assert f"{HAS.sum()} edges of item_features" in repr(run)
+
+
+def test_a_penalty_without_bound_is_refused():
+    with pytest.raises(tux.UsageError) as error:
+        FeatureMF(feature_reg=float("inf"))
+    assert error.value.do == "feature_reg must be at least 0 and finite"
+
+
 @pytest.mark.parametrize("app", OF_SEVERAL_TYPES)
 def test_features_must_be_named_by_their_edge_type(app, files, capsys):
     first = OF_SEVERAL_TYPES[app]
     assert main(["run", app, str(files / "ratings.csv")]) == 2
-    assert f"{first}=" in capsys.readouterr().err
+    assert f"write {first}={files / 'ratings.csv'}" in capsys.readouterr().err
     assert main(["run", app, f"item_features={files / 'genres.csv'}"]) == 2
     assert first in capsys.readouterr().err

@@ -117,8 +117,10 @@ def test_prediction_is_the_product_of_the_factors(train_small_model, tmp_path):
         == [read_parquet(folder / "model" / "tau.parquet")["mean"][0]] * 2
     )
     assert warnings == [
-        "1 user of pairs.csv never occurred in training; of these the model knows nothing",
-        "1 item of pairs.csv never occurred in training; of these the model knows nothing",
+        "1 user of pairs.csv never occurred in training: their scores are what is known of the "
+        "other end alone",
+        "1 item of pairs.csv never occurred in training: their scores are what is known of the "
+        "other end alone",
     ]
 
 
@@ -155,8 +157,8 @@ def test_predictions_on_the_command_line(train_small_model, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "user,item,score" and out.splitlines()[1].startswith("bob,10,")
     assert err == (
-        "warning: 1 user of pairs.csv never occurred in training; of these the model knows "
-        "nothing\n"
+        "warning: 1 user of pairs.csv never occurred in training: their scores are what is known "
+        "of the other end alone\n"
     )
     for name in ("scores.csv", "scores.tsv.gz", "scores.parquet"):
         assert (

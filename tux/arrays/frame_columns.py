@@ -189,7 +189,8 @@ def _ids(column: Any, label: str) -> CheckedPiece:
     none = ~np.isfinite(given)
     known = given[~none] if none.any() else given
     if len(decimal := known[known != np.floor(known)][:1]):
-        raise DataError(f"holds decimal numbers, such as {decimal[0]}, which are no ids", do=IDS)
+        do = f"{IDS} Cut other numbers into ranges."
+        raise DataError(f"holds decimal numbers, such as {decimal[0]}, which are no ids", do=do)
     if len(known) and np.abs(known).max() > 2.0 ** (np.finfo(given.dtype).nmant + 1):
         raise DataError(f"holds numbers beyond what {kind} tells apart", do=IDS)
     values = np.where(none, given.dtype.type(0), given).astype(np.int64)

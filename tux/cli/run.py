@@ -96,9 +96,9 @@ def _parameters(args: Any, source: Source) -> dict[str, Any]:
 
 
 def _train(source: Source, argv: list[str]) -> int:
-    from tux.cli.run_flags import run_flags
+    from tux.cli.run_flags import parse_run
 
-    args = run_flags(source, argv[0]).parse(argv[1:])
+    args = parse_run(source, argv)
     program = _make_program(source.program, _parameters(args, source))
     _check_no_run(args)
     if args.explain:

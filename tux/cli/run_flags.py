@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tux.base.errors import UsageError
 from tux.base.text import flag_of, plural_noun
 from tux.cli.flags import INPUT, FlagKind, Flags, add_parameters, number, vertex_tables
 from tux.cli.prediction import read_link, read_machines
@@ -72,6 +73,23 @@ def run_flags(source: Source, app: str) -> Flags:
     )
     add_parameters(flags, program, own)
     return flags
+
+
+def parse_run(source: Source, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments of ``tux run``, the app first. UsageError for wrong ones: where one names
+    an edge type of an app that derives from this one, such as features, it names that app.
+    """
+    try:
+        return run_flags(source, argv[0]).parse(argv[1:])
+    except UsageError as error:
+        name = error.what.removeprefix("unknown argument ")
+        kin = [kind for kind in source.program.__subclasses__() if name in kind.edge_types]
+        if not kin:
+            raise
+        app = kin[0].__module__.rpartition(".")[2]
+        raise UsageError(
+            f"{name} is no edge type of {source.program.__name__}", do=f"tux run {app} has it"
+        ) from None
 
 
 def _data(flags: Flags, program: type[Program]) -> None:

@@ -31,6 +31,7 @@ class AlternatingLeastSquares(FactorModel):
     biases, `user_biases_` and `item_biases_`, (n,) each.
     """
 
+    _with_features = "FeatureALS"
     center: bool
     implicit: bool
 

@@ -31,6 +31,8 @@ class MatrixFactorization(FactorModel):
     `item_biases_`, (n,) each.
     """
 
+    _with_features = "FeatureMF"
+
     def __init__(
         self,
         n_components: int = 32,

@@ -12,6 +12,7 @@ from tux.api.predicting import pairs_of
 from tux.api.result import Run
 from tux.api.table import Table
 from tux.base.callers import warn_caller
+from tux.base.errors import UsageError
 from tux.estimators.conventions import (
     BaseEstimator,
     RegressorMixin,
@@ -165,6 +166,22 @@ class FactorModel(RegressorMixin, PairModel):
     """A model of ratings, perhaps with biases."""
 
     _guess = "the mean"
+    _with_features = ""
+    """The name of the program with features of users and items."""
+
+    def fit(self, X: Any, y: Any = None, **others: Any) -> Self:
+        """Fit the vectors to ratings. Raises DataError for a table without the columns that are
+        needed, and for ratings that are not finite; UsageError for features of users and items.
+        """
+        for name in others:
+            if name not in ("user_features", "item_features"):
+                raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
+            raise UsageError(
+                f"{type(self).__name__} has no {name}",
+                do=f"tux.{self._with_features} has features: tux.run(tux.{self._with_features}(), "
+                f'{{"rating": X, "{name}": ...}})',
+            )
+        return super().fit(X, y)
 
     def _offset(self) -> float:
         """Return the constant that is added to inner products."""

@@ -4,6 +4,7 @@ by which its rows can be filled again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,10 +17,11 @@ from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.callers import warn_caller
-from tux.base.errors import Interrupted, UsageError
+from tux.base.errors import DataError, Interrupted, UsageError
 from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
 from tux.estimators.conventions import check_random_state
+from tux.io.source.text import without_skipping
 from tux.options.watcher import NullWatcher
 from tux.predict.predict import TrainedModel, memory_model
 from tux.predict.scorer import Scorer
@@ -64,9 +66,22 @@ def fit(
         fitted = run(program, data, progress=_Warnings(), from_run=start, **options)
     except Interrupted:
         raise KeyboardInterrupt from None
+    except DataError as error:
+        _leave_out_options(error)
+        raise
     if fitted.interrupted:
         raise KeyboardInterrupt
     return fitted
+
+
+def _leave_out_options(error: DataError) -> None:
+    """Leave the options of reading out of an error's advice, which estimators do not have."""
+    without_skipping(error)
+    sentences = re.split(r"(?<=[.;]) ", error.do)
+    kept = [each for each in sentences if "columns=" not in each]
+    if len(kept) < len(sentences):
+        told = " ".join(kept).removesuffix(";").removesuffix(".")
+        error.do = f"{told}. Give the columns that are needed alone.".removeprefix(". ")
 
 
 def starting_run(fitted: Run) -> Run:

@@ -13,7 +13,8 @@ from tux.base.errors import UsageError
 from tux.estimators.factors import PairModel, is_position
 from tux.estimators.fitting import fit
 from tux.estimators.parameters import make_program, set_parameters
-from tux.estimators.tables import as_table, entries_of
+from tux.estimators.tables import as_table, entries_of, features_of
+from tux.inputs.by_type import check_shapes
 
 
 class BayesianPersonalizedRanking(PairModel):
@@ -23,7 +24,8 @@ class BayesianPersonalizedRanking(PairModel):
     `loss`: "bpr" (Rendle et al. 2009), or "warp", which compares a pair with an item that is ranked
     too high (Weston et al. 2011), of up to `max_sampled` that are drawn. `n_components`: the length
     of the vectors; `learning_rate`: the step, with "warp" the first one; `reg`: the L2 penalty of a
-    step; `max_iter`: epochs. `n_jobs`: threads, None for all cores; the result does not depend on
+    step; `feature_reg`: that on vectors of features, where there are some; `max_iter`: epochs.
+    `n_jobs`: threads, None for all cores; the result does not depend on
     them.
 
     Pairs `X` are a table of users and items, or a scipy.sparse matrix of users by items, of which
@@ -44,6 +46,7 @@ class BayesianPersonalizedRanking(PairModel):
         learning_rate: float = 0.05,
         reg: float = 0.01,
         max_sampled: int = 10,
+        feature_reg: float = 1.0,
         max_iter: int = 30,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -55,16 +58,18 @@ class BayesianPersonalizedRanking(PairModel):
     ) -> Self:
         """Fit the vectors to pairs. Features of users or of items are a table of two columns, a
         user or an item and a feature that it has, or a scipy.sparse matrix of users or items by
-        features. Vectors are pulled to what their features say, and users and items without pairs
-        get what these say. Raises DataError for a table without the columns that are needed.
+        features whose entries are 0, or all the same. Vectors are pulled to what their features
+        say, and users and items without pairs get what these say. Raises DataError for a table
+        without the columns that are needed, and for a matrix of features with fewer rows than `X`
+        has users or items.
         """
-        given = {"user_features": user_features, "item_features": item_features}
-        features = {
-            name: self._pairs(each, None) for name, each in given.items() if each is not None
-        }
-        if not features:
+        named = {"user_features": user_features, "item_features": item_features}
+        given = {name: each for name, each in named.items() if each is not None}
+        if not given:
             return super().fit(X, y)
         program = make_program(self, FeatureBPR, rank="n_components")
+        check_shapes(program, {"pair": X, **given})
+        features = {name: features_of(name, each) for name, each in given.items()}
         self._keep(fit(self, program, {"pair": self._pairs(X, y), **features}))
         return self
 

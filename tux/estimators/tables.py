@@ -14,6 +14,7 @@ from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
 from tux.inputs.memory import MemoryData, read_memory_pairs
 from tux.inputs.wrapping import wrap_data
+from tux.io.edges.bare_pairs import held_entries
 from tux.options.python_words import in_python
 from tux.program.program import Program
 
@@ -46,6 +47,29 @@ def entries_of(matrix: Any) -> Any:
         return matrix
     entries = matrix.tocoo()
     return entries.row, entries.col, entries.data
+
+
+def features_of(name: str, given: Any) -> Any:
+    """Return the argument `name`, features of users or items, as `tux.run` takes them: a sparse
+    matrix as columns of its entries that are not 0. DataError for a dense matrix, and for entries
+    that say more than that a feature is there.
+    """
+    end = name.removesuffix("_features")
+    if sparse.issparse(given):
+        entries = given.tocoo()
+        there = held_entries(entries.data, (end, f"{end}_feature"), name)
+        if not there.any():
+            raise DataError(f"{name} has no entry", do="leave it out, or give some")
+        return entries.row[there], entries.col[there]
+    check_unmasked(given)
+    plain = isinstance(given, np.ndarray) and given.dtype.names is None
+    if plain and (given.ndim != 2 or given.shape[1] != 2):
+        raise DataError(
+            f"{name} is an array of shape {given.shape}, no table of two columns",
+            do=f"give a row of {end} and feature for each; or, of a matrix, "
+            f"scipy.sparse.csr_array(X)",
+        )
+    return given
 
 
 def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:

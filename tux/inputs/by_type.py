@@ -11,8 +11,10 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.integers import distinct_integers
 from tux.base.errors import DataError, UsageError
-from tux.base.text import did_you_mean, plural
+from tux.base.text import data_name, did_you_mean, plural
+from tux.inputs.memory import MemoryData, is_matrix
 from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.columns import ITEMS, USERS, plain_name
 from tux.io.source.input_files import Source
 from tux.program.base_program import BaseProgram, first_edge, other_types
 from tux.program.types import Edge
@@ -34,37 +36,48 @@ def sources_by_type(program: BaseProgram, data: SourceOfTypes) -> dict[str, Sour
 
 def split_by_type(program: BaseProgram, data: Data) -> dict[str, Data] | None:
     """Return the data of each edge type by name, if data name edge types: a dict with their names,
-    or texts such as ``"tag=tags.csv"``, several of one type being its files; else None.
+    or texts such as ``"tag=tags.csv"``, several of one type being its files; else None. A dict of
+    columns is a table, also if one is called as an edge type.
 
-    UsageError for names of which some are no edge types.
+    UsageError for names of which some are no edge types, and for data that are None.
     """
     if len(program.edge_types) < 2:
         return None
     if isinstance(data, Mapping):
-        named = {str(name): each for name, each in data.items()}
-        named = {
-            name: each for name, each in named.items() if not _is_left_out(program, name, each)
-        }
-        of_types = any(_is_table(each) for each in named.values())
-    else:
-        named = _split_texts([data] if isinstance(data, str) else data) or {}
-        of_types = False
-    if not of_types and not named.keys() & program.edge_types.keys():
+        return _data_by_type(program, data)
+    named = _split_texts([data] if isinstance(data, str) else data) or {}
+    if not named.keys() & program.edge_types.keys():
         return None
-    for name in named:
+    return _check_named(program, named)
+
+
+def _data_by_type(program: BaseProgram, data: Mapping[Any, Data]) -> dict[str, Data] | None:
+    """Return the data of a dict by edge type; None if it is a table."""
+    named = {str(name): each for name, each in data.items()}
+    types = program.edge_types.keys()
+    of_types = any(map(_is_table, named.values()))
+    if not of_types and named.keys() & types:
+        of_types = named.keys() <= types or not all(map(_is_column, named.values()))
+    return _check_named(program, named) if of_types else None
+
+
+def _check_named(program: BaseProgram, named: dict[str, Data]) -> dict[str, Data]:
+    """Return data by name as they are. UsageError for a name that is no edge type, and for data
+    that are None.
+    """
+    own = type(program)
+    for name, each in named.items():
         if name not in program.edge_types:
+            kin = [kind.__name__ for kind in own.__subclasses__() if name in kind.edge_types]
+            advice = f"{kin[0]} has it; " if kin else did_you_mean(name, [*program.edge_types])
             raise UsageError(
-                f"data are given for {name}, which is no edge type of {type(program).__name__}",
-                do=f"{did_you_mean(name, [*program.edge_types])}edge types: "
-                f"{', '.join(program.edge_types)}",
+                f"data are given for {name}, which is no edge type of {own.__name__}",
+                do=f"{advice}edge types: {', '.join(program.edge_types)}",
             )
+        if each is None:
+            out = "leave it out, or " if program.edge_types[name].optional else ""
+            raise UsageError(f"no data are given for {name}, but None", do=f"{out}give its edges")
     return named
-
-
-def _is_left_out(program: BaseProgram, name: str, data: Data) -> bool:
-    """Return whether data are None, and of an optional edge type."""
-    edge = program.edge_types.get(name)
-    return data is None and edge is not None and edge.optional
 
 
 def _split_texts(texts: Any) -> dict[str, Any] | None:
@@ -94,17 +107,33 @@ def _split_text(text: str) -> tuple[str, str] | None:
 
 
 def _is_table(data: Data) -> bool:
-    """Return whether data are a table or a file of their own, and not a column of one."""
-    return isinstance(data, str | os.PathLike) or hasattr(data, "columns")
+    """Return whether data are a table, a matrix or a file of their own, and not a column of a
+    table.
+    """
+    return isinstance(data, str | os.PathLike | EdgeData | MemoryData) or (
+        hasattr(data, "columns") or is_matrix(data)
+    )
+
+
+def _is_column(data: Data) -> bool:
+    """Return whether data may be a column of a table: a sequence of numbers or texts."""
+    if isinstance(data, list | tuple):
+        return not any(isinstance(each, list | tuple) or np.ndim(each) for each in data[:1])
+    return getattr(data, "ndim", 1) == 1 and hasattr(data, "__len__") and not _is_table(data)
 
 
 def without_type(program: BaseProgram, data: Data) -> Data:
-    """Return a text ``TYPE=FILE`` as the file alone, if a program has this one edge type and no
-    file is called so; other data as they are.
+    """Return data that are named by the one edge type of a program alone: a text ``TYPE=FILE``, if
+    no file is called so, or a dict; other data as they are. Raises what `split_by_type` does.
     """
+    if len(program.edge_types) != 1:
+        return data
+    if isinstance(data, Mapping):
+        named = _data_by_type(program, data)
+        return data if named is None else named[program.edge_name]
     pair = _split_text(data) if isinstance(data, str) else None
-    named = pair and pair[0] == program.edge_name and len(program.edge_types) == 1
-    return pair[1] if pair and named and not os.path.lexists(data) else data
+    named_so = pair and pair[0] == program.edge_name and not os.path.lexists(data)
+    return pair[1] if pair and named_so else data
 
 
 def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) -> None:
@@ -120,12 +149,14 @@ def check_types_given(program: BaseProgram, data: Data, *, every: bool = False) 
     if len(program.edge_types) < 2 or not missing:
         return
     wanted = [name for name, edge in program.edge_types.items() if every or not edge.optional]
-    files = " ".join(f"{name}=FILE" for name in wanted)
+    file = data if isinstance(data, str) else "FILE"
+    files = " ".join(f"{name}={file if name == missing[0] else 'FILE'}" for name in wanted)
+    of_file = f"{data_name(data)} is named for none of them"
     columns = ", ".join(f'"{name}": ...' for name in wanted)
     raise UsageError(
-        f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}, and no data "
-        f"are given for {missing[0]}",
-        do=f"name a file of each: {files}; in Python {{{columns}}}",
+        f"{type(program).__name__} has the edge types {', '.join(program.edge_types)}, and "
+        + (of_file if isinstance(data, str) else f"no data are given for {missing[0]}"),
+        do=f"write {files}; in Python {{{columns}}}",
     )
 
 
@@ -150,6 +181,60 @@ def held_out_data(program: BaseProgram, test: Data) -> Data:
             do=f"give those of {first}, or declare {others[0]} before it",
         )
     return test[first]
+
+
+def check_shapes(program: BaseProgram, data: Mapping[str, Data]) -> None:
+    """Raise DataError if the first edge type and another are given as matrices, and the other has
+    fewer rows or columns than the first has for the same vertices: it is short, or transposed.
+    """
+    first = first_edge(program)
+    sizes = _matrix_sizes(program, first, data.get(first))
+    for name in data.keys() & program.edge_types.keys() - {first}:
+        own = _matrix_sizes(program, name, data[name])
+        for kind in own.keys() & sizes.keys():
+            (side, count), (other, needed) = own[kind], sizes[kind]
+            if count < needed:
+                raise DataError(
+                    f"{name} is a matrix of {_shape(own)}, and {first} one of {_shape(sizes)}: it "
+                    f"has fewer {side} than {first} has {other}",
+                    do=f"give one of the {side[:-1]}s of each {kind}",
+                )
+
+
+def _matrix_sizes(program: BaseProgram, name: str, data: Data) -> dict[str, tuple[str, int]]:
+    """Return, by vertex type, whether its vertices are the rows or the columns of a matrix, and how
+    many there are; nothing for other data, and for edges between vertices of one type.
+    """
+    given = data.first if isinstance(data, MemoryData) else data
+    ends = program.edge_types[name].ends
+    if not is_matrix(given) or ends[0] == ends[1] or len(given.shape) != 2:
+        return {}
+    rows, columns = map(int, given.shape)
+    return {ends[0]: ("rows", rows), ends[1]: ("columns", columns)}
+
+
+def _shape(sizes: Mapping[str, tuple[str, int]]) -> str:
+    """Write the shape of a matrix."""
+    return " x ".join(f"{count:,}" for _, count in sizes.values())
+
+
+def check_named_ends(program: BaseProgram, edges: EdgeData) -> None:
+    """Raise DataError for a column that was taken for an end of an edge type, and is called as a
+    vertex type at no end of it: the data of users, say, were given as those of items.
+    """
+    first = first_edge(program)
+    for name, each in {first: edges, **edges.others}.items():
+        ends = program.edge_types[name].ends
+        for kind in program.vertices.keys() - {*ends}:
+            called = next((names for names in (USERS, ITEMS) if plain_name(kind) in names), set())
+            called = {plain_name(kind), f"{plain_name(kind)}id", *called}
+            for end in ends:
+                if plain_name(each.columns.get(end, "")) in called:
+                    raise DataError(
+                        f"column {each.columns[end]} of {name} is called as a {kind}, and would be "
+                        f"read as {end}",
+                        do=f"give edges between {' and '.join(ends)} as {name}, with their names",
+                    )
 
 
 def name_files(data: Mapping[str, Data], path_of: Callable[[Data], str]) -> list[str]:

@@ -10,10 +10,11 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.inputs.rare import rare_rule
 from tux.io.bags.bags import read_held_out
+from tux.io.edges.columns import Bare
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.options.options import Reading
-from tux.program.base_program import BaseProgram
+from tux.program.base_program import BaseProgram, first_edge
 from tux.program.input import Ratings
 from tux.program.program import Program
 from tux.program.returns import call_hook
@@ -40,14 +41,18 @@ def read_edge_file(
         numbered=numbered,
         rare=rare_rule(program, reading) if known is None else None,
         format=format,
-        ones=counts_pairs(program),
+        bare=bare_pairs(program),
     )
 
 
-def counts_pairs(program: BaseProgram) -> bool:
-    """Return whether a program reads pairs without their numbers; see `Ratings.counts_pairs`."""
+def bare_pairs(program: BaseProgram) -> Bare:
+    """Return what pairs without numbers are to a program, along the edge type that it sees. Those
+    of a type beside the first, such as features, are there or not.
+    """
+    if not program.edge.columns:
+        return "told" if program.edge_name == first_edge(program) else "members"
     takes = isinstance(program.input, Ratings)
-    return takes and bool(call_hook(program.input, "counts_pairs", program))
+    return "ones" if takes and call_hook(program.input, "counts_pairs", program) else ""
 
 
 def read_bag_file(

@@ -15,12 +15,12 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError
 from tux.base.text import data_name, plural
-from tux.inputs.edge_files import counts_pairs
+from tux.inputs.edge_files import bare_pairs
 from tux.inputs.load import load
 from tux.inputs.origin import cut_folder
 from tux.inputs.samples import count_groups
 from tux.inputs.untyped import ONE, classes_in_words, read_graph
-from tux.io.edges.columns import WantedColumns
+from tux.io.edges.columns import Bare, WantedColumns
 from tux.io.edges.layout import columns_in_text, edge_layout
 from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.roles import USUAL
@@ -100,8 +100,8 @@ def _has_header(
     edge = None if program is None else program.edge
     given = {"value": "f4"} if seen.width > 2 else {}
     fields = {name: np.dtype(kind) for name, kind in (edge.columns if edge else given).items()}
-    ones = program is not None and counts_pairs(program)
-    wanted = WantedColumns(edge.ends if edge else ONE, fields, reading.columns, ones)
+    bare: Bare = "" if program is None else bare_pairs(program)
+    wanted = WantedColumns(edge.ends if edge else ONE, fields, reading.columns, bare)
     try:
         layout = edge_layout(first, columns_in_text(first, wanted))
     except TuxError:

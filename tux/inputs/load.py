@@ -21,6 +21,8 @@ from tux.graph.manifest import read_manifest
 from tux.inputs.bags_in_shares import named_bags
 from tux.inputs.by_type import (
     SourceOfTypes,
+    check_named_ends,
+    check_shapes,
     check_types_given,
     compare_ids,
     held_out_data,
@@ -158,9 +160,9 @@ def load(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
         )
-    counted = loaded.counted if loaded else None
-    stored = count_edges(folder) if folder else counted
+    stored = count_edges(folder) if folder else loaded.counted if loaded else None
     sizes = sizes_of(train, held_out, stored, program.edge.repeats)
+    check_named_ends(program, train)
     read = (train, data), (held_out, data_name(test))
     for text in oddities_by_type(program, sizes, *read, stored):
         warn(text)
@@ -191,6 +193,7 @@ def _read_whole(
 ) -> EdgeData:
     """Read the edges to train on, all of them in this process, behind the vertices `before`."""
     given = data if isinstance(data, dict) else {program.edge_name: data}
+    check_shapes(program, given)
     rule, source = rare_rule(program, reading), _files(given[program.edge_name])
     against = None if isinstance(program.input, Points) else before
     edges = _read_source(source, program, against, reading, warn)

@@ -18,7 +18,7 @@ from tux.graph.partitioned import CutMethod, choose_method, whole_types
 from tux.graph.topologies import topology_kind
 from tux.inputs.bags_in_shares import bags_asked, format_to_cut
 from tux.inputs.by_type import SourceOfTypes, sources_by_type
-from tux.inputs.edge_files import counts_pairs
+from tux.inputs.edge_files import bare_pairs
 from tux.inputs.machine_share import MachineShare
 from tux.inputs.samples import (
     check_reading,
@@ -35,6 +35,7 @@ from tux.inputs.serial_reason import (
 )
 from tux.inputs.tables_in_shares import FoundTables
 from tux.io.bags.rare import RareRule
+from tux.io.edges.columns import Bare
 from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.label_files import examine_labels
 from tux.io.samples.samples import check_samples, sample_form
@@ -65,7 +66,7 @@ NO_TABLES = FoundTables()
 class TypeInput(NamedTuple):
     """The input of one edge type that loaders read: its files, which are of one format, and of its
     columns the `fields`, by dtype, and those that are named. `samples`: of labelled samples, how
-    they are read; `bags`: of bags of columns; `rare`: which columns of them are left out; `ones`:
+    they are read; `bags`: of bags of columns; `rare`: which columns of them are left out; `bare`:
     see `tux.io.edges.columns.WantedColumns`.
     """
 
@@ -76,7 +77,7 @@ class TypeInput(NamedTuple):
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
     rare: RareRule | None = None
-    ones: bool = False
+    bare: Bare = ""
 
 
 def plan_of(
@@ -198,7 +199,7 @@ def inputs_of_types(
         wanted = along(program, name).edge.columns
         fields = {field: np.dtype(dtype).str for field, dtype in wanted.items()}
         given = TypeInput(source, fields, None if name else columns, formats[name])
-        inputs[name] = given._replace(ones=counts_pairs(program))
+        inputs[name] = given._replace(bare=bare_pairs(along(program, name)))
     return inputs
 
 
@@ -244,7 +245,7 @@ def _edges_input(given: TypeInput, pieces: list[list[FilePiece]]) -> EdgesInput:
     """Return the input of an edge type, of which each loader reads its pieces."""
     source = input_files(given.data)
     told = str(source), dict(given.fields), given.columns, given.format.value
-    rest = given.samples, given.bags, given.rare, given.ones
+    rest = given.samples, given.bags, given.rare, given.bare
     return EdgesInput(*told, pieces, [*pieces_of(source)], *rest)
 
 

@@ -16,7 +16,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.inputs.edge_files import counts_pairs
+from tux.inputs.edge_files import bare_pairs
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -142,6 +142,7 @@ def _read_edges(
             raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
         if is_matrix(given):
             how: dict[str, Any] = {"against": known, "numbered": numbered}
+            how["members"] = bare_pairs(program) == "members"
             return read_matrix_edges(given, ends, fields, data.what, on_bad_row=skip, **how)
         return read_network(given, ends, fields, data.what, against=known)
     if isinstance(given, np.ndarray) and reading.columns is None:
@@ -161,7 +162,7 @@ def _read_edges(
         columns=reading.columns,
         on_bad_row=skip,
         against=known,
-        ones=counts_pairs(program),
+        bare=bare_pairs(program),
     )
 
 

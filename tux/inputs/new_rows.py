@@ -17,7 +17,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.text import plural_noun
-from tux.inputs.edge_files import counts_pairs
+from tux.inputs.edge_files import bare_pairs
 from tux.inputs.memory import (
     MemoryData,
     documents_of,
@@ -207,7 +207,7 @@ def _read_edges(
             against=types.against,
             numbered=numbered,
             format=format,
-            ones=counts_pairs(program),
+            bare=bare_pairs(program),
         )
         return _keep_known(table, program, types, numbered=_has_numbered_rows(format))
     if ends[0] != kind:

@@ -16,7 +16,7 @@ from tux.base.errors import DataError
 from tux.base.text import data_name
 from tux.inputs.memory import MemoryData, read_memory_pairs
 from tux.inputs.untyped import first_rows
-from tux.inputs.wrapping import wrap_data
+from tux.inputs.wrapping import wrap_first
 from tux.io.edges.columns import plain_name
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
@@ -46,7 +46,7 @@ def read_pairs(
     """
     if isinstance(path, EdgeData):
         return path.against(ids)
-    given = wrap_data(program, path)
+    given = wrap_first(program, path)
     if isinstance(given, MemoryData):
         with in_python():
             before = trained_columns(run), run.data.numbered

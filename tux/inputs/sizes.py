@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tux.arrays.edges import EdgeData
-from tux.base.text import data_name, plural
+from tux.base.text import data_name, plural, plural_noun
 from tux.graph.manifest import read_manifest
 from tux.inputs.by_type import swapped_notes
 from tux.inputs.samples import count_groups
@@ -96,7 +96,11 @@ def describe_edges(sizes: Mapping[str, Any], program: Program | str) -> str:
     if program.edge.repeats and "repeated" not in sizes:
         return f"{plural(edges, 'pair')} of {' and '.join(program.edge.roles)}"
     counts = {program.edge_name or "edge": sizes.get("repeated", edges), **sizes.get("others", {})}
-    return ", ".join(plural(count, name) for name, count in counts.items())
+    vertices = {plural_noun(kind) for kind in program.vertices}
+    return ", ".join(
+        f"{plural(count, 'edge')} of {name}" if name in vertices else plural(count, name)
+        for name, count in counts.items()
+    )
 
 
 def bad_rows_note(sizes: Mapping[str, Any]) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 from tux.arrays import stores
 from tux.arrays.edges import EdgeData
+from tux.base.errors import UsageError
 from tux.inputs.by_type import split_by_type, without_type
 from tux.inputs.memory import MemoryData, is_matrix
 from tux.io.source.input_files import PATTERN, Files
-from tux.program.base_program import along
+from tux.program.base_program import along, first_edge
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
 
@@ -30,6 +31,20 @@ def wrap_data(program: Program, data: Any) -> Any:
     if named := split_by_type(program, data):
         return {name: _wrap(along(program, name), each) for name, each in named.items()}
     return _wrap(program, without_type(program, data))
+
+
+def wrap_first(program: Program, data: Any) -> Any:
+    """Wrap data of which the first edge type alone is read, as `wrap_data` does: of data by type,
+    those of the others are left out. UsageError if none are of the first.
+    """
+    given, first = wrap_data(program, data), first_edge(program)
+    if not isinstance(given, dict):
+        return given
+    if first not in given:
+        raise UsageError(
+            f"only edges of {first} are read here, and none are given", do=f"give those of {first}"
+        )
+    return given[first]
 
 
 def _wrap(program: Program, data: Any) -> Any:

@@ -125,6 +125,7 @@ class RunOptions(Reading):
     from_run: File | None = option(
         RUN,
         "begin with the model of this run: DATA is new, and known vertices keep their rows",
+        shown=begins_with_model,
         of_job=True,
     )
     epochs: int | None = option(

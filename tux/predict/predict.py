@@ -69,9 +69,8 @@ def predict(
     for kind, count in asked.unseen.items():
         if count:
             warn(
-                f"{plural(count, kind)} of {data_name(pairs)} never occurred in training; "
-                "of these the "
-                "model knows nothing"
+                f"{plural(count, kind)} of {data_name(pairs)} never occurred in training: their "
+                "scores are what is known of the other end alone"
             )
     for name in stage.edge_fields(program):
         warn(

@@ -24,7 +24,7 @@ from tux.inputs.new_rows import RowTypes, read_rows
 from tux.inputs.points import read_points
 from tux.inputs.samples import hash_bits
 from tux.inputs.vertex_data import data_to_predict
-from tux.inputs.wrapping import wrap_data
+from tux.inputs.wrapping import wrap_first
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading
 from tux.options.python_words import in_python
@@ -256,7 +256,7 @@ def _read_new_points(model: TrainedModel, data: Any, reading: Reading, warn: War
 
 
 def given_rows(program: Program, data: Any, reading: Reading) -> Any:
-    """Wrap new rows as `tux.inputs.wrapping.wrap_data` does. UsageError for an option of reading
+    """Wrap new rows as `tux.inputs.wrapping.wrap_first` does. UsageError for an option of reading
     that is of training.
     """
     given = [name for name in OF_TRAINING if getattr(reading, name) is not None]
@@ -265,7 +265,7 @@ def given_rows(program: Program, data: Any, reading: Reading) -> Any:
             f"{given[0]} is about {plural_noun(program.edge.ends[1])} of training, not of new rows",
             do="leave it out: new rows get those of training",
         )
-    return wrap_data(program, data)
+    return wrap_first(program, data)
 
 
 def rows_of(

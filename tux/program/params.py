@@ -75,12 +75,9 @@ class Param:
             or (high is not None and not given <= high)
             or unbounded
         ):
-            span = (
-                " and ".join(
-                    f"at {w} {x:g}" for w, x in (("least", low), ("most", high)) if x is not None
-                )
-                or "finite"
-            )
+            bounds = (("least", low), ("most", high))
+            spans = [f"at {word} {bound:g}" for word, bound in bounds if bound is not None]
+            span = " and ".join([*spans, *["finite"] * (unbounded and high is None)])
             raise UsageError(f"{name} = {given} is out of range", do=f"{name} must be {span}")
         if self.choices and given not in self.choices:
             raise UsageError(

@@ -14,7 +14,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import TuxError, UsageError
 from tux.base.text import plural, plural_noun
-from tux.inputs.edge_files import counts_pairs
+from tux.inputs.edge_files import bare_pairs
 from tux.io.source.input_files import Source
 from tux.options.options import Reading
 from tux.predict.coded import NONE, CodedItems, refuse_infinite
@@ -212,7 +212,7 @@ class AnsweringModel:
         those that are -1 are left out, with the `numbers` of the edges.
         """
         program, there = self.program, rows >= 0
-        if numbers is None and counts_pairs(program):
+        if numbers is None and bare_pairs(program) == "ones":
             numbers = [1.0] * len(rows)
         columns = {} if numbers is None else program.edge.columns
         fields = {name: _column(name, numbers, dtype)[there] for name, dtype in columns.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,16 @@ WORD = re.compile(r"[a-z]+")
 SHOWN = 10  # names of columns that an error lists, at most
 LEFT = 2  # columns of numbers without names that edges may have besides those that are taken
 MATRIX = (
-    "Give a matrix as its entries, a row for each, as pandas' melt and stack make them; or as a "
-    "sparse matrix of scipy, in memory or as .npz, or in Matrix Market's format."
+    "Give a matrix as its entries, a row for each, as pandas' melt and stack make them, and drop "
+    "the rows of entries that are 0 or missing; or as a sparse matrix of scipy, in memory or as "
+    ".npz, or in Matrix Market's format."
 )
+
+Bare = Literal["", "ones", "told", "members"]
+"""The meaning of pairs without numbers: "", they are no edges, or nobody asks; "ones", edges whose
+fields are 1. Of edges without fields, a number beside a pair is not read, but may say that the pair
+is not there: "told", the user is told so; "members", it is an error.
+"""
 
 Numeric = Callable[[int], bool]
 """A function that returns whether the column at a place, from 0, holds numbers."""
@@ -47,26 +54,26 @@ Numeric = Callable[[int], bool]
 
 class WantedColumns(NamedTuple):
     """The columns to look for in a file: the ends of edges, their fields, and the names that the
-    caller has given. A field of None holds whole numbers or words, as ids are. `ones`: fields may
-    be missing, and are 1 then.
+    caller has given. A field of None holds whole numbers or words, as ids are. `bare`: pairs
+    without numbers.
     """
 
     ends: tuple[str, str]
     fields: Mapping[str, np.dtype | None]
     columns: str | None
-    ones: bool = False
+    bare: Bare = ""
 
     def of_table(self, width: int) -> WantedColumns:
-        """Return the columns to look for in a table of `width` columns: with `ones`, the ends alone
+        """Return the columns to look for in a table of `width` columns: with "ones", the ends alone
         where it has no others, or the caller names two.
         """
         named = width if self.columns is None else self.columns.count(",") + 1
-        return self._replace(fields={}) if self.ones and named == 2 else self
+        return self._replace(fields={}) if self.bare == "ones" and named == 2 else self
 
     def ones_advice(self, name: str) -> str:
         """Return the advice about a field that is missing, for pairs that count once."""
         do = f"add a column {name} of ones"
-        if self.ones:
+        if self.bare == "ones":
             do = "name its two columns alone"
         return f"If each pair counts once, {do}."
 
@@ -342,8 +349,12 @@ def matrix_error(
         f"{numbers:,} columns of numbers {what}: this seems to be {seems}, or points",
         where=path,
         do=f"{MATRIX}{has} A program with input = Points() reads points. If each row is an edge, "
-        f"say --columns {','.join(wanted.labels)} with the names or positions of its columns in "
-        "their places.",
+        + (
+            f"call its columns {' and '.join(wanted.labels)}, or give these alone."
+            if wanted.bare == "members"  # --columns is of the first edge type
+            else f"say --columns {','.join(wanted.labels)} with the names or positions of its "
+            "columns in their places."
+        ),
     )
 
 

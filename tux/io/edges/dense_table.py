@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tux.arrays.frames import SMALLEST
 from tux.base.errors import DataError
+from tux.io.edges.bare_pairs import members_advice
 from tux.io.edges.columns import LEFT, WantedColumns, matrix_error
 from tux.io.source.text import NUMBER, WHOLE
 
@@ -37,11 +38,13 @@ def check_edges(
     ids = [cell for at in picks[:2] if numeric[at] for cell in columns[at]]
     if decimal := next(filter(_decimal, ids), ""):
         raise DataError(
-            f"ids of vertices would be decimal numbers, such as {decimal}: this seems to be a "
-            "table of points, not of edges",
+            f"ids of vertices would be decimal numbers, such as {decimal}"
+            + ": this seems to be a table of points, not of edges" * (wanted.bare != "members"),
             where=where,
-            do="A program with input = Points() reads points. If these are edges, name the columns "
-            "of their ends with --columns.",
+            do=members_advice(wanted.ends)
+            if wanted.bare == "members"
+            else "A program with input = Points() reads points. If these are edges, name the "
+            "columns of their ends with --columns.",
         )
     width = len(columns)
     square = len(rows) == width >= SMALLEST

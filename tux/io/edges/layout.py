@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tux.base.errors import DataError
 from tux.base.text import plural
+from tux.io.edges.bare_pairs import NumbersBeside
 from tux.io.edges.columns import (
     WantedColumns,
     columns_by_label,
@@ -61,7 +62,7 @@ def edge_layout(lines: FirstLines, wanted: WantedColumns) -> EdgeLayout | None:
         check_written(seen.table, layout.picks, lines.path)
     places = [f"column {place + 1}" for place in range(seen.width)]
     names = columns_by_label(places, layout.picks, wanted) if seen.width > needed else {}
-    notes = unused_notes(places, layout.picks)
+    notes = _beside_notes(places, layout.picks, seen.table, wanted, lines.path)
     notes = (*notes, *_odd_rows(seen.table, layout, wanted))
     text = ", ".join(first)
     if what is RowOne.UNSURE:
@@ -78,7 +79,7 @@ def columns_in_text(lines: FirstLines, wanted: WantedColumns) -> WantedColumns:
     """Return the columns to look for in the text with these first lines; see
     `WantedColumns.of_table`.
     """
-    seen = first_rows(lines, 2) if wanted.ones else None
+    seen = first_rows(lines, 2) if wanted.bare == "ones" else None
     return wanted.of_table(0 if seen is None else seen.width)
 
 
@@ -100,7 +101,22 @@ def _layout_by_names(
     check_written(rest, picks, path)
     layout = seen.layout(picks)._replace(width=width, header=header, names=names)
     odd = _odd_rows(rest, layout, wanted)
-    return EdgeLayout(layout, notes=(*unused_notes(header, picks), *odd))
+    return EdgeLayout(layout, notes=(*_beside_notes(header, picks, rest, wanted, path), *odd))
+
+
+def _beside_notes(
+    names: list[str],
+    picks: list[int],
+    rows: list[list[str]],
+    wanted: WantedColumns,
+    path: str,
+) -> tuple[str, ...]:
+    """Return sentences about the columns that are not taken. Raises what `NumbersBeside.notes`
+    does.
+    """
+    beside = NumbersBeside.of(names, picks, wanted)
+    beside.add_cells([row for row in rows if len(row) == len(names)])
+    return (*unused_notes(names, picks), *beside.notes(wanted, path))
 
 
 def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: WantedColumns) -> list[str]:

@@ -18,8 +18,10 @@ from tux.arrays.ids import Ids
 from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.bare_pairs import NumbersBeside, keep_held
 from tux.io.edges.columns import (
     LEFT,
+    Bare,
     WantedColumns,
     columns_by_label,
     find_beside_index,
@@ -40,7 +42,7 @@ def read_frame(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
-    ones: bool = False,
+    bare: Bare = "",
 ) -> EdgeData:
     """Read the edges of a table in memory, as `tux.io.edges.read.read_edges` reads those of a file.
     Ids are not changed: strings keep their blanks, and are not read as numbers.
@@ -48,20 +50,23 @@ def read_frame(
     Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
     """
-    dtypes = {name: np.dtype(dtype) for name, dtype in fields.items()}
-    whole = WantedColumns(ends, dtypes, columns, ones)
+    whole = WantedColumns(ends, {k: np.dtype(kind) for k, kind in fields.items()}, columns, bare)
     wanted = whole.of_table(len(frame.names) - frame.levels or frame.levels)
     picks = pick_columns(frame, wanted)
     bad = BadRows.of_memory(frame.what, on_bad_row)
+    beside = NumbersBeside.of(frame.names, picks, wanted)
     pieces, types = gather_columns(
-        frame, picks, wanted.labels, wanted.kinds, lambda row, why: bad.note(row + 1, why)
+        beside.watch(frame),
+        picks,
+        wanted.labels,
+        wanted.kinds,
+        lambda row, why: bad.note(row + 1, why),
     )
     if pieces.rows == 0:
         raise no_row_error(bad, "edge")
     pieces.add_ones(whole.kinds[len(picks) :])
     src, dst, *others = pieces.each  # ids are given up piece by piece while they are numbered
-    numbers = [own.whole() for own in others]
-    values = dict(zip(fields, numbers, strict=True))
+    values = dict(zip(fields, [own.whole() for own in others], strict=True))
     return EdgeData.of(
         ends,
         src,
@@ -73,6 +78,7 @@ def read_frame(
         else {},
         notes=(
             *unused_notes(frame.names, picks),
+            *beside.notes(wanted, frame.what),
             *[whole.ones_note()] * (len(picks) < len(whole.kinds)),
             *coarse_notes(values),
         ),
@@ -148,10 +154,12 @@ def read_matrix_edges(
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
     numbered: str = "",
+    members: bool = False,
 ) -> EdgeData:
     """Read an edge for each entry that a sparse matrix of scipy stores, from its row to its column,
     with the entry as the number of the edge, if it has one. Ids are the numbers of rows and columns
-    from 0; empty ones are vertices too.
+    from 0; empty ones are vertices too. `members`: edges are there or not, as the
+    entries say (`tux.io.edges.bare_pairs.held_entries`).
 
     Raises `DataError` if both ends are of one type and the matrix is not square. For an entry that
     does not fit it raises `DataError`, or leaves the entry out and counts it.
@@ -165,6 +173,8 @@ def read_matrix_edges(
     if len(fields) > 1:
         raise DataError(f"{what} has one number an edge, but {', '.join(fields)} are needed")
     entries = matrix.tocoo()
+    if members:
+        entries = keep_held(entries, ends, what)
     src, dst = entries.row, entries.col
     bad, numbers = BadRows.of_memory(what, on_bad_row), {}
     for name, dtype in fields.items():

@@ -14,6 +14,7 @@ from tux.arrays.ids import are_plausible_sizes
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
 from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.bare_pairs import held_entries
 from tux.io.edges.numbers import NumberedEnds, numbered_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.formats.format import EdgeFormat, Format
@@ -23,7 +24,8 @@ from tux.io.samples.matrix import PARTS, matrix_entries
 def read_npz_edges(asked: EdgeRequest) -> EdgeData:
     """Read an edge for each entry that the matrix stores, from its row to its column. Ids are the
     numbers of rows and columns, from 0. Rows and columns without an entry are vertices too. A
-    field, one at most, holds the entries, as numbers of its dtype.
+    field, one at most, holds the entries, as numbers of its dtype. Where edges are there or not,
+    the entries say it (`tux.io.edges.bare_pairs.held_entries`).
 
     Raises `DataError` for arrays that are no matrix, or not a square one where both ends are of one
     type, and for numbers that are not finite; `UsageError` for columns.
@@ -38,6 +40,9 @@ def read_npz_edges(asked: EdgeRequest) -> EdgeData:
             do="Give a square matrix.",
         )
     asked.check_one_number()
+    if asked.bare == "members":
+        there = held_entries(values, ends, path)
+        row, column, values = row[there], column[there], values[there]
     if not len(row):
         raise DataError(f"{path} holds no edge")
     if not are_plausible_sizes(sizes, ends, len(row), asked.against):

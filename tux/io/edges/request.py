@@ -11,6 +11,7 @@ import numpy as np
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.rare import RareRule
+from tux.io.edges.columns import Bare
 from tux.io.edges.field_values import field_values
 from tux.io.source.text import OnBadRow
 
@@ -27,7 +28,7 @@ class EdgeOptions(TypedDict, total=False):
     numbered: str
     undirected: Undirected
     rare: RareRule | None
-    ones: bool
+    bare: Bare
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class EdgeRequest:
     numbered: str = ""
     undirected: Undirected = "both"
     rare: RareRule | None = None  # of a table: which targets are left out
-    ones: bool = False  # of a table: see `WantedColumns`
+    bare: Bare = ""  # of a table or a matrix
 
     @property
     def both(self) -> bool:

@@ -16,6 +16,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import are_plausible_sizes
 from tux.base.errors import DataError
 from tux.io.bags.numbering import ColumnNumbering
+from tux.io.edges.bare_pairs import held_entries
 from tux.io.edges.numbers import NumberedEnds, numbered_edges
 from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import BLANKS, TextLayout
@@ -52,6 +53,9 @@ def read_sized_graph(
     graph = parse(asked.path)
     _check(graph, asked)
     src, dst, values = graph.src, graph.dst, graph.values
+    if values is not None and asked.bare == "members":
+        there = held_entries(values, asked.ends, asked.path)
+        src, dst, values = src[there], dst[there], values[there]
     if graph.undirected and asked.both:
         apart = np.flatnonzero(src != dst)
         values = values if values is None else np.concatenate([values, graph.sign * values[apart]])

@@ -18,6 +18,7 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.io.bags.rare import leave_out_rare
+from tux.io.edges.bare_pairs import NumbersBeside
 from tux.io.edges.columns import WantedColumns, columns_by_label, find_columns, unused_notes
 from tux.io.edges.layout import EdgeLayout, beginning, columns_in_text, edge_layout
 from tux.io.edges.request import EdgeRequest
@@ -53,7 +54,7 @@ def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
     """Read the edges of a table, Parquet or text. See `tux.io.edges.read.read_edges`."""
     path, ends, against = asked.path, asked.ends, asked.against
     fields = {name: np.dtype(dtype) for name, dtype in asked.fields.items()}
-    wanted = WantedColumns(ends, fields, asked.columns, asked.ones)
+    wanted = WantedColumns(ends, fields, asked.columns, asked.bare)
     bad = BadRows(path, stop=asked.on_bad_row == "stop")
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     pieces = read.pieces
@@ -216,7 +217,10 @@ def parquet_pieces(
             pieces.add(table)
             if tell:
                 tell(0, at + (pieces.rows + bad.count - begun) / max(rows, 1))
-    told = columns_by_label(names, picks, there), unused_notes(names, picks)
+    beside = NumbersBeside.of(names, picks, there)
+    beside.add_parquet(first, types)
+    notes = (*unused_notes(names, picks), *beside.notes(there, whole))
+    told = columns_by_label(names, picks, there), notes
     return _with_ones(EdgeTableRows(pieces, *told), wanted, there)
 
 

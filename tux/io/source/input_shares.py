@@ -233,7 +233,7 @@ def read_share(
             do="shares are those of tables of edges, text or Parquet",
         )
     fields = {name: np.dtype(dtype) for name, dtype in asked.fields.items()}
-    wanted = WantedColumns(asked.ends, fields, asked.columns, asked.ones)
+    wanted = WantedColumns(asked.ends, fields, asked.columns, asked.bare)
     bad = BadRows(share, stop=asked.on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names, notes, passed = read(bad, wanted, whole, tell)

@@ -327,7 +327,7 @@ def _read_edges(job: LoadingJob, number: int, so_far: AmountRead) -> LoaderRows:
             continue
         whole = Files.of(own.data, own.whole) if own.whole else own.data
         given = own.fields, own.columns, job.on_bad_row
-        asked = EdgeRequest(whole, job.plan.by_type[name], *given, ones=own.ones)
+        asked = EdgeRequest(whole, job.plan.by_type[name], *given, bare=own.bare)
         found = read_share(share, asked, Format(own.format), so_far.tell)
         so_far.begin_next()
         rows[name], read[name] = _rows_of(found, own)

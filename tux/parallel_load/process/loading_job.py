@@ -9,6 +9,7 @@ import msgspec
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.engine.memory_limit import limit_of
 from tux.io.bags.rare import RareRule
+from tux.io.edges.columns import Bare
 from tux.io.source.input_files import FilePiece
 from tux.io.source.text import OnBadRow
 from tux.parallel_load.algorithm.plan import LoadingPlan
@@ -22,7 +23,7 @@ class EdgesInput(msgspec.Struct):
     and dtype, and the `columns` named for them. Of its files, which are of one `format`, each
     loader reads its `pieces`; where `data` is only the name of the input in messages, `whole` has
     the pieces of all of it. `samples`: the edges are those of labelled samples; `bags`: of bags of
-    columns; `rare`: which columns of them are left out; `ones`: see
+    columns; `rare`: which columns of them are left out; `bare`: see
     `tux.io.edges.columns.WantedColumns`.
     """
 
@@ -35,7 +36,7 @@ class EdgesInput(msgspec.Struct):
     samples: SamplesAsked | None = None
     bags: BagsAsked | None = None
     rare: RareRule | None = None
-    ones: bool = False
+    bare: Bare = ""
 
 
 class LoadingJob(msgspec.Struct):
