@@ -16,7 +16,7 @@ from tux.messages import encoding
 from tux.messages.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS
 from tux.rows.table import RowTable
 from tux.stages.blocks.fused import FusedBlocks
-from tux.stages.for_each import ForEach
+from tux.stages.exchange import Exchange
 from tux.stages.globalsync import ContextSync, LocalGlobalSync
 from tux.stages.minibatch import BatchBlocks
 from tux.stages.repeat import Repetitions
@@ -141,11 +141,6 @@ def own_masters_are_those_of_the_first_block(original):
 @program_mutant(BlockRows, "count_edges")
 def means_weigh_by_edges_of_all_types(original):
     return AllRows.count_edges
-
-
-@program_mutant(ApplySync, "_apply")
-def only_the_first_of_several_blocks_is_applied(original):
-    return lambda self, server, first, numbers: original(self, server, first, numbers[:1])
 
 
 # cuts, layouts and blocks
@@ -297,16 +292,10 @@ def repeats_once_too_often(original):
     return repetitions
 
 
-@program_mutant(ForEach, "prepare")
+@program_mutant(Exchange, "_visited_mask")
 def each_replica_is_visited(original):
-    def prepare(self, partition, batch=None):
-        once, self.once = self.once, False
-        try:
-            return original(self, partition, batch)
-        finally:
-            self.once = once
-
-    return prepare
+    """Visit all replicas where only masters are to be visited."""
+    return lambda self, partition, walk: None if self.once else original(self, partition, walk)
 
 
 @program_mutant(LocalGlobalSync, "run")

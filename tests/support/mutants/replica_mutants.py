@@ -235,3 +235,8 @@ def what_masters_add_to_the_context_lost(original):
         return original(server, sync, message)
 
     return with_totals
+
+
+@mutant(ApplySync, "_apply")
+def only_the_first_of_several_blocks_is_applied(original):
+    return lambda self, server, first, numbers: original(self, server, first, numbers[:1])

@@ -73,7 +73,8 @@ def draw_fields(of: ProgramDraw, name: str) -> VertexSpec:
     if of.chance(0.4):
         fields.append(FieldSpec("y", "value", of.draw.choice(DTYPES), 2))
     if of.chance(0.6):
-        fields.append(FieldSpec("s", "shared", of.draw.choice(DTYPES), of.draw.choice((0, 0, 2))))
+        length, init = of.draw.choice((0, 0, 2)), of.draw.randint(0, 3)
+        fields.append(FieldSpec("s", "shared", of.draw.choice(DTYPES), length, init=init))
     if of.chance(0.25):
         combine = of.draw.choice(("mean", "replica_mean"))
         fields.append(FieldSpec("mean", "shared", "f8", combine=combine))
