@@ -18,7 +18,7 @@ from tux.program.stage import Batch, VertexChange
 from tux.stages.analysis.calling import CallingStage
 from tux.stages.analysis.calls import Call, on_vertex, shape_of
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
-from tux.stages.analysis.replica_rules import may_be_cut, refuse_unsent
+from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.kernel.bind import Udf, parameters, udf_names
 from tux.stages.kernel.merges import compile_merges
 from tux.stages.kernel.scope import Scope
@@ -162,14 +162,11 @@ class Apply(CallingStage):
         such vertices, since a worker may have these edges alone.
         """
         own = {change for change in before if change.vertex == self.over}
-        if not self.gather:
-            for call in self.calls(program, role):
-                refuse_unsent(call, own)
         if not self.gather or not own:
             return before
         edge = program.edge
         touched = bool(role) and edge.ends[edge.roles.index(role)] != self.over and not self.all
-        for change in sorted(own) if len(program.edge_types) > 1 else ():
+        for change in sorted(own):
             if touched and change.edge != program.edge_name and may_be_cut(program, self.over):
                 along = f", along {change.edge}" if change.edge else ""
                 raise ProgramError(

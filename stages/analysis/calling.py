@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from tux.program.base_program import BaseProgram
 from tux.program.stage import Stage, TotalAddition, VertexChange
-from tux.stages.analysis.calls import VISITING, Call
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.plan import ThreadPlan
-from tux.stages.analysis.replica_rules import check_call, refuse_unsent
+from tux.stages.analysis.replica_rules import check_call
 
 
 class CallingStage(Stage):
@@ -48,11 +48,8 @@ class CallingStage(Stage):
         self, program: BaseProgram, before: frozenset[VertexChange], role: str = ""
     ) -> frozenset[VertexChange]:
         """Return the changes that wait for an Apply behind this stage: those `before` it, and those
-        of its UDFs. ProgramError where one on masters reads what such a change is about.
+        of its UDFs.
         """
-        for call in self.calls(program, role):
-            if call.place not in VISITING:
-                refuse_unsent(call, before)
         return before.union(*(call.changes() for call in self.calls(program, role)))
 
 

@@ -13,7 +13,6 @@ from tux.base.errors import ProgramError
 from tux.program.base_program import BaseProgram
 from tux.program.combining import MEANS, Merge
 from tux.program.fields import Field
-from tux.program.stage import VertexChange
 from tux.stages.analysis.calls import CERTAIN_CHANGES, VISITING, Call, udf_name
 from tux.stages.kernel.bind import place
 
@@ -64,25 +63,6 @@ def refuse_drift(calls: Iterable[Call]) -> None:
 def may_be_cut(program: BaseProgram, vertex: str) -> bool:
     """Return whether a vertex of the type may have replicas on several workers."""
     return not program.vertices[vertex].whole
-
-
-def refuse_unsent(call: Call, waiting: Iterable[VertexChange]) -> None:
-    """Raise ProgramError where a UDF that runs on masters reads a `shared` field whose changes wait
-    for an Apply: where the type is cut they are on the replicas, else they are there.
-    """
-    for change in sorted(waiting):
-        fields = call.program.vertices[change.vertex].fields
-        if fields[change.field].kind != "shared" or not may_be_cut(call.program, change.vertex):
-            continue
-        for row, vertex in call.rows.items():
-            if vertex == change.vertex and "read" in (kinds := call.effects.of(row, change.field)):
-                raise ProgramError(
-                    f"`{call.udf.__name__}` reads {vertex}.{change.field} in {call.place}, on the "
-                    f"masters: on several workers they do not have the changes of `{change.udf}` "
-                    "yet",
-                    where=kinds["read"],
-                    do=f'put Apply("{vertex}") before it',
-                )
 
 
 def _reading_place(kinds: dict[str, str], combine: str | Merge) -> str:

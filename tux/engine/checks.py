@@ -44,8 +44,7 @@ def refuse_dependence(
         with stage.locate_errors():
             stage.check_replicas(program)
     # changes of an epoch may wait until the next
-    waiting = changes_after(program, (*training, *training), frozenset())
-    changes_after(program, judging, waiting)
+    changes_after(program, (*training, *training), frozenset())
     for stages, end in ((training, "the epoch ends"), (judging, "evaluate() ends")):
         left: dict[str, TotalAddition] = {}
         for stage in stages:
@@ -63,10 +62,10 @@ def changes_after(
     program: Program, stages: Sequence[Stage], before: frozenset[VertexChange]
 ) -> frozenset[VertexChange]:
     """Return the changes that wait for an Apply after some stages, if those in `before` do so
-    before them. ProgramError for an Apply that would take a part of a change, and for a UDF on
-    masters that reads what has changed.
+    before them; none with one edge type, where each Apply takes all. ProgramError for an Apply that
+    would take a part of a change.
     """
-    for stage in stages:
+    for stage in stages if len(program.edge_types) > 1 else ():
         with stage.locate_errors():
             before = stage.changes_after(program, before)
     return before
