@@ -28,6 +28,7 @@ settings.load_profile("tux")
 
 LONGEST = (
     "tests/test_pages.py",
+    "tests/prove/",
     "tests/partition/test_best.py",
     "tests/cluster/",
     "tests/parallel_load/",
