@@ -83,16 +83,18 @@ def read_npz(
             arrays = {}
             asked = members if names is None else sorted(members.keys() & set(names))
             size = os.path.getsize(readable_path(path))
-            check_unpacked(path, sum(members[name].file_size for name in asked), size)
             for name in asked:
-                info, where = members[name], f"{path}:{name}"
+                info = members[name]
                 there = min(info.compress_size, size) * (
                     1 if info.compress_type == STORED else DENSEST
                 )
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
-                    raise DataError("no array can be packed so", where=where)
+                    raise DataError("no array can be packed so", where=f"{path}:{name}")
+            check_unpacked(path, sum(members[name].file_size for name in asked), size)
+            for name in asked:
+                info = members[name]
                 with archive.open(info) as file:
-                    arrays[name] = _array(file, info.file_size, where, most)
+                    arrays[name] = _array(file, info.file_size, f"{path}:{name}", most)
             return arrays
     except DAMAGED as error:
         if not os.fspath(path).lower().endswith(".npz"):  # it may be packed text, too

@@ -59,6 +59,9 @@ def check_threads(count: int) -> None:
         raise limit_error(error) or error from None
     finally:
         end.set()
+        for each in made:
+            if each.ident is not None:
+                each.join()
 
 
 def limit_error(error: BaseException) -> TuxError | None:

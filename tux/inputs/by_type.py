@@ -56,7 +56,7 @@ def _data_by_type(program: BaseProgram, data: Mapping[Any, Data]) -> dict[str, D
     named = {str(name): each for name, each in data.items()}
     types = program.edge_types.keys()
     of_types = any(map(_is_table, named.values()))
-    if not of_types and named.keys() & types:
+    if not of_types and named.keys() & types and not named.keys() >= {*program.edge.roles}:
         of_types = named.keys() <= types or not all(map(_is_column, named.values()))
     return _check_named(program, named) if of_types else None
 
