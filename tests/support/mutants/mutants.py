@@ -1,6 +1,7 @@
 """All bugs to inject into the protocol, by name.
 
-A proof by simulation is worth what it can find: every one of these must be caught within 1,000 seeds.
+A proof by simulation is worth what it can find: every one of these must be caught within 1,000
+seeds.
 """
 
 import support.mutants.clock_mutants  # noqa: F401 - registers its mutants
