@@ -26,6 +26,7 @@ from support.prove.check import check_case
 from support.prove.shrink import describe, shrink
 
 from tux.base.errors import ProgramError
+from tux.base.parallel import use_threads
 
 MOST = 1000  # seeds that a mutant may survive
 COMPILED = 200  # of so many random programs one is compiled
@@ -181,7 +182,8 @@ def flags():
 def main(chosen):
     """Print what was run. Return whether all is as it should be."""
     right = True
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    # tiny graphs: threads of their own would only be started and joined
+    with ProcessPoolExecutor(os.cpu_count(), initializer=use_threads, initargs=(1,)) as pool:
         for kind in KINDS:
             if chosen.only not in (None, kind):
                 continue

@@ -122,8 +122,9 @@ def meanings_of(program: BaseProgram) -> tuple[tuple[str, Any], ...]:
 
 def shape_of(program: BaseProgram, fields: Mapping[str, Field]) -> Shape:
     """Return the shape of a row with these fields, as the parameters of `program` make them."""
-    sized = {name: field.resolve(program.parameters) for name, field in fields.items()}
-    return Shape({name: len(field.shape) for name, field in sized.items()})
+    return Shape(
+        {name: field.count_dimensions(program.parameters) for name, field in fields.items()}
+    )
 
 
 def on_vertex(program: BaseProgram, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:

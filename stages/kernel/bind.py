@@ -16,6 +16,9 @@ from tux.stages.kernel.written import place_in
 
 Udf = Callable[..., Any]
 
+_UNUSUAL = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+"""The flags of the code of functions that yield or await."""
+
 
 def udf_names(*udfs: Udf | None) -> str:
     """Return the names of those `udfs` that are not None, for messages."""
@@ -53,13 +56,13 @@ def parameters(udf: Udf, stage: str) -> list[str]:
             where=place(udf) if inspect.ismethod(udf) else "",
             do=f"{do}, and name it here without calling it: Exchange(f)",
         )
-    if inspect.isgeneratorfunction(udf) or inspect.iscoroutinefunction(udf):
+    code = udf.__code__
+    if code.co_flags & _UNUSUAL:
         raise ProgramError(
             f"UDF {udf.__name__} is a generator or asynchronous",
             where=place(udf),
             do="write a plain function, without yield, async and await",
         )
-    code = udf.__code__
     others = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount
     if not (others or udf.__defaults__ or hasattr(udf, "__wrapped__")):
         return [*code.co_varnames[: code.co_argcount]]  # in a hundredth of the time of a signature

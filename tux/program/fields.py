@@ -101,6 +101,12 @@ class Field:
             )
         return replace(self, shape=tuple(shape), init=init)
 
+    def count_dimensions(self, parameters: Mapping[str, Any]) -> int:
+        """Return the number of dimensions of the field that `resolve` makes of it."""
+        if any(callable(d) for d in self.shape):
+            return len(self.resolve(parameters).shape)
+        return len(self.shape)
+
     @staticmethod
     def _length(dimension: int | str, parameters: Mapping[str, Any]) -> int:
         if isinstance(dimension, int):

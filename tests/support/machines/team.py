@@ -108,7 +108,11 @@ class Team:
         check=False,
         threads=1,
         profile=False,
+        kernels=None,
     ):
+        """Cut the graph, and make the workers. `kernels`: those of another team of this program,
+        which plain Python may call for several workers.
+        """
         cut_of = cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
         parts = add_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
@@ -118,6 +122,10 @@ class Team:
             Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
+        self.kernels = {} if kernels is None else kernels
+        for worker in self.workers:
+            if not (jit or check or profile):
+                worker.kernels_kept = self.kernels
         self.cluster = SimulatedCluster(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 

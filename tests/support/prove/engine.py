@@ -42,8 +42,8 @@ def load_program(case: DrawnCase):
             linecache.cache.pop(str(file), None)
 
 
-def make_team(case: DrawnCase, program) -> Team:
-    """Return the workers of a case, before training."""
+def make_team(case: DrawnCase, program, kernels=None) -> Team:
+    """Return the workers of a case, before training, with the `kernels` of another such team."""
     edges = edges_of(case.program, case.graph)
     return Team(
         program,
@@ -55,6 +55,7 @@ def make_team(case: DrawnCase, program) -> Team:
         delivery=case.seed,
         jit=case.jit,
         threads=case.threads,
+        kernels=kernels,
     )
 
 
@@ -68,7 +69,7 @@ def run_case(case: DrawnCase) -> tuple[MasterState, list[MasterState], EdgePlace
             return read_outcome(case, team.train(case.epochs)), [], read_placement(case, team)
         keeper = InMemory()
         train_from(team, case, keeper)
-        again = make_team(case, program)
+        again = make_team(case, program, team.kernels)
         # the first that is kept is that of an earlier epoch where its keeper was still at work
         states = [states for head, states in keeper.kept if head.epoch <= case.kept]
         train_from(again, case, None, states[-1])
