@@ -105,8 +105,8 @@ class Server(MasterTables):
         return True
 
     def hold_context(self, clock: int, until: set[int]) -> None:
-        """Let the contexts of a clock and of later ones go on when these synchronisations are folded
-        here. Its worker calls this before it sends anything of them.
+        """Let the contexts of a clock and of later ones go on when these synchronisations are
+        folded here. Its worker calls this before it sends anything of them.
         """
         self._first[clock] = until
 

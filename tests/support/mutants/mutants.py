@@ -6,6 +6,9 @@ seeds.
 
 import support.mutants.clock_mutants  # noqa: F401 - registers its mutants
 import support.mutants.epoch_mutants  # noqa: F401 - registers its mutants
+import support.mutants.list_mutants  # noqa: F401 - registers its mutants
+import support.mutants.load_mutants  # noqa: F401 - registers its mutants
+import support.mutants.move_mutants  # noqa: F401 - registers its mutants
 import support.mutants.program_mutants  # noqa: F401 - registers its mutants
 import support.mutants.pull_mutants  # noqa: F401 - registers its mutants
 import support.mutants.replica_mutants  # noqa: F401 - registers its mutants
