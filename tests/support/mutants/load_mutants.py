@@ -31,9 +31,9 @@ def vertices_without_edges_are_dealt_out_by_each_loader(original):
 
 
 @program_mutant(vertex_tables, "_exchange_field")
-def rows_of_tables_are_joined_in_the_order_of_the_table(original):
+def rows_of_tables_are_joined_from_last_to_first(original):
     def exchange(values, to, places, whole):
-        whole = yield from original(values, to, [sorted(each) for each in places], whole)
+        whole = yield from original(values, to, [each[::-1] for each in places], whole)
         return whole
 
     return exchange

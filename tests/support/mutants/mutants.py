@@ -13,6 +13,7 @@ import support.mutants.program_mutants  # noqa: F401 - registers its mutants
 import support.mutants.pull_mutants  # noqa: F401 - registers its mutants
 import support.mutants.replica_mutants  # noqa: F401 - registers its mutants
 import support.mutants.resume_mutants  # noqa: F401 - registers its mutants
+import support.mutants.ticket_mutants  # noqa: F401 - registers its mutants
 from support.mutants.mutation import OF_EPOCHS, OF_PROGRAMS, OF_PULLS, REGISTERED
 
 MUTANTS = REGISTERED | OF_EPOCHS | OF_PULLS | OF_PROGRAMS

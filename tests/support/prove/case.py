@@ -19,6 +19,8 @@ from tux.partition import PARTITIONERS
 MOST_WORKERS = 5
 MOST_SLACK = 4
 ROTATED = ("rotated", "pipelined")
+WATCHED = 4
+"""Of so many seeds one has its turns watched."""
 LOADED = 0.12
 """The share of the cases that are loaded in shares, too."""
 
@@ -38,7 +40,8 @@ class DrawnCase(NamedTuple):
     """All that a seed decides. `parts`: the worker of each edge, type by type. `kept`: the epoch
     from whose checkpoint the run goes on once more, 0 for none. `moved`: on how many other workers
     it goes on from there, too, 0 for none, and `moved_parts` their edges. `load`: how it is loaded
-    in shares for another run of its own, None if it is not.
+    in shares for another run of its own, None if it is not. `watched`: whether the turns of threads
+    are watched (`support.prove.watched`), in plain Python.
     """
 
     seed: int
@@ -55,6 +58,7 @@ class DrawnCase(NamedTuple):
     moved: int = 0
     moved_parts: dict[str, np.ndarray] = {}
     load: SharedLoad | None = None
+    watched: bool = False
 
 
 def draw_case(seed: int, *, jit: bool = False) -> DrawnCase:
@@ -62,7 +66,8 @@ def draw_case(seed: int, *, jit: bool = False) -> DrawnCase:
     program, steady = draw_program(seed)
     draw, rng = random.Random(-1 - seed), np.random.default_rng(seed)
     graph = draw_graph(program, draw, rng)
-    return draw_conditions(seed, program, graph, draw, rng, steady=steady, jit=jit)
+    case = draw_conditions(seed, program, graph, draw, rng, steady=steady, jit=jit)
+    return case._replace(watched=seed % WATCHED == 1 and not jit)
 
 
 def draw_list_case(seed: int, *, jit: bool = False) -> DrawnCase:

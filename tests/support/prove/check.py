@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from support.prove.case import DrawnCase
 from support.prove.engine import BlockOrders, MovedRun, run_case
@@ -9,6 +11,7 @@ from support.prove.interpreter import interpret
 from support.prove.loading import LoadedRun, run_loaded
 from support.prove.moving import MoveRefused
 from support.prove.spec import EdgePlacement, MasterState
+from support.prove.watched import watched_turns
 
 ROUNDING = 1e-5
 """The share by which fields that take means may differ: masters divide, and plain Python rounds
@@ -20,7 +23,8 @@ def check_case(case: DrawnCase) -> None:
     """Assert that the engine's results of a case, and those of the runs from its checkpoint, are
     the interpreter's. Raise TuxError where tux refuses the program.
     """
-    runs = run_case(case)
+    with watched_turns() if case.watched else nullcontext():
+        runs = run_case(case)
     wanted = interpret_case(case, runs.placement)
     for what, found in (("", runs.outcome), ("resumed: ", runs.resumed)):
         if found:

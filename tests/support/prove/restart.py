@@ -25,7 +25,7 @@ from tux.partition import PARTITIONERS
 RANGE = 16  # bytes of a field that are moved at once, of rows that are few
 
 
-class MovedStates(NamedTuple):
+class DealtStates(NamedTuple):
     """The states of the new workers, by rank; or why there are none."""
 
     states: list[State]
@@ -37,7 +37,7 @@ def on_other_workers(case: DrawnCase) -> DrawnCase:
     return case._replace(workers=case.moved, parts=case.moved_parts)
 
 
-def move_states(case: DrawnCase, before: Team, states: Sequence[State]) -> MovedStates:
+def move_states(case: DrawnCase, before: Team, states: Sequence[State]) -> DealtStates:
     """Deal the states of a case's workers to its other workers."""
     moved = on_other_workers(case)
     old, new = (find_shares_again(each, before) for each in (case, moved))
@@ -45,8 +45,8 @@ def move_states(case: DrawnCase, before: Team, states: Sequence[State]) -> Moved
         try:
             made = Redistribution(before.program, case.seed, old.shares, states, new.shares)
         except Refused as refused:
-            return MovedStates([], str(refused))
-        return MovedStates([whole_state(made, rank) for rank in range(moved.workers)])
+            return DealtStates([], str(refused))
+        return DealtStates([whole_state(made, rank) for rank in range(moved.workers)])
 
 
 def find_shares_again(case: DrawnCase, team: Team) -> Shares:

@@ -38,6 +38,8 @@ def shrink(case: DrawnCase, fails: Callable[[DrawnCase], bool], most: int = 400)
 def reductions(case: DrawnCase) -> Iterator[DrawnCase]:
     """Yield cases that are one step smaller: first by what removes most."""
     program = case.program
+    if case.watched:
+        yield case._replace(watched=False)
     if case.load:
         yield case._replace(load=None)
     for loaders in range(1, case.load.loaders if case.load else 0):
@@ -189,5 +191,6 @@ def describe(case: DrawnCase) -> str:
     lines.append(
         f"# seed {case.seed}: {case.workers} workers, slack {case.slack}, {case.epochs} epochs"
         f"{kept}, {'compiled' if case.jit else 'plain'}"
+        f"{', turns are watched' if case.watched else ''}"
     )
     return "\n".join(lines)
