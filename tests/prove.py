@@ -21,7 +21,7 @@ from support.programs import pull_probe
 from support.programs.probe import Simulation
 from support.programs.probe_scenario import SLACKS, ProbeScenario
 from support.programs.stretch_probe import FINITE, StretchSimulation
-from support.prove.case import draw_case
+from support.prove.case import draw_case, draw_list_case, draw_open_case
 from support.prove.check import check_case
 from support.prove.shrink import describe, shrink
 
@@ -30,6 +30,7 @@ from tux.base.parallel import use_threads
 
 MOST = 1000  # seeds that a mutant may survive
 COMPILED = 200  # of so many random programs one is compiled
+SECOND = 8  # of so many seeds two have a second program
 PROBED = 2000  # seeds of the probes, at most
 PIECE = 50  # seeds that a process takes at a time
 
@@ -52,14 +53,27 @@ def simulate_pulls(seed):
     return simulation.slack, simulation.run().check()
 
 
+def cases_of(seed, jit):
+    """Yield the cases of a seed: a random program, and of some seeds a second one, which makes
+    lists or goes on on other workers with much that was not sent yet.
+    """
+    yield draw_case(seed, jit=jit)
+    if seed % SECOND == 0:
+        yield draw_list_case(seed, jit=jit)
+    elif seed % SECOND == SECOND // 2:
+        yield draw_open_case(seed, jit=jit)
+
+
 def prove_program(seed, compiled=COMPILED):
     """Check the random program of a seed, one of so many `compiled`. Return its kind, "steady" or
     "free", and its slack; ("refused", 0) where tux refuses it for a rule that the draw does not
     know.
     """
-    case = draw_case(seed, jit=seed % compiled == compiled - 1)
+    jit = seed % compiled == compiled - 1
+    case = draw_case(seed, jit=jit)
     try:
-        check_case(case)
+        for each in cases_of(seed, jit):
+            check_case(each)
     except ProgramError:
         return "refused", 0
     return "steady" if case.steady else "free", case.slack
@@ -111,16 +125,19 @@ def run_seeds(kind, first, seeds, pool):
 def shrink_seed(seed):
     """Return the case of a seed as small as it still fails."""
 
-    def fails(case):
-        try:
-            check_case(case)
-        except ProgramError:
-            return False
-        except CAUGHT:
-            return True
-        return False
+    cases = [*cases_of(seed, seed % COMPILED == COMPILED - 1)]
+    return shrink(next(filter(fails, cases), cases[0]), fails)
 
-    return shrink(draw_case(seed, jit=seed % COMPILED == COMPILED - 1), fails)
+
+def fails(case):
+    """Return whether a case shows that something is wrong."""
+    try:
+        check_case(case)
+    except ProgramError:
+        return False
+    except CAUGHT:
+        return True
+    return False
 
 
 def kind_of(name):
