@@ -1,5 +1,5 @@
 """The message of a process that is ended by a signal while compiled code runs: most often, a vertex
-function has written out of bounds.
+function has written out of bounds, or a library could start no thread.
 
 No Python can run then. The handler is a function that numba has compiled to call nothing but
 ``write``, ``signal`` and ``raise``.
@@ -21,9 +21,28 @@ from tux.base.compiled import add_disk_cache
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 """Signals by which compiled code dies that reads or writes where it should not."""
 
-ADVICE = "a vertex function may have read or written out of bounds: try the same with --check"
+BOUNDS = "a vertex function may have read or written out of bounds: try the same with --check"
 
-_TEXT = np.frombuffer(f"\nerror: the process crashed\n  {ADVICE}\n".encode(), np.uint8)
+LIBRARY = (
+    "a library has ended it, perhaps as it could start no thread or had no memory: allow more, as "
+    f"by ulimit -u, ulimit -v or TasksMax of a service; else {BOUNDS}"
+)
+"""The advice where a process has aborted itself, which libraries in C do; so does the C library
+where its own memory was written to.
+"""
+
+
+def crash_advice(number: int) -> str:
+    """Return what to do about a process that one of the `CRASHES` has ended."""
+    return LIBRARY if number == signal.SIGABRT else BOUNDS
+
+
+def _text(number: int) -> np.ndarray:
+    words = f"\nerror: the process crashed\n  {crash_advice(number)}\n"
+    return np.frombuffer(words.encode(), np.uint8)
+
+
+_ABORT, _ABORTED, _CRASHED = int(signal.SIGABRT), _text(signal.SIGABRT), _text(signal.SIGSEGV)
 _STANDARD_ERROR, _DEFAULT = 2, 0
 _write = types.ExternalFunction("write", types.intp(types.int32, types.intp, types.intp))
 _signal = types.ExternalFunction("signal", types.intp(types.int32, types.intp))
@@ -31,7 +50,10 @@ _raise = types.ExternalFunction("raise", types.int32(types.int32))
 
 
 def _last_words(number):  # type: ignore[no-untyped-def]
-    _write(_STANDARD_ERROR, _TEXT.ctypes.data, len(_TEXT))
+    if number == _ABORT:
+        _write(_STANDARD_ERROR, _ABORTED.ctypes.data, len(_ABORTED))
+    else:
+        _write(_STANDARD_ERROR, _CRASHED.ctypes.data, len(_CRASHED))
     _signal(number, _DEFAULT)
     _raise(number)
 

@@ -33,7 +33,15 @@ from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
-from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run, seal_results
+from tux.run_folder.folder import (
+    WHOLE,
+    App,
+    RunRecord,
+    check_as_written,
+    read_metrics,
+    read_run,
+    seal_results,
+)
 from tux.runs.changed_record import check_unchanged
 
 if TYPE_CHECKING:
@@ -168,9 +176,10 @@ def find_stopped_run(
 
     A run that has neither a checkpoint nor a model goes on from its beginning.
 
-    DataError if it is no run's folder, has a model and no checkpoint, or all its checkpoints are
-    damaged; UsageError if the run is over, its data were in memory, it was on another number of
-    machines, or no checkpoint is at or before the end of the last of the `epochs`.
+    DataError if it is no run's folder, has a model and no checkpoint, or its record or all its
+    checkpoints are damaged; UsageError if the run is over, its data were in memory, it was on
+    another number of machines, or no checkpoint is at or before the end of the last of the
+    `epochs`.
     """
     if wrong := others.keys() - RESUMABLE:
         raise TypeError(f"a run cannot go on with another {min(wrong)}")
@@ -179,6 +188,8 @@ def find_stopped_run(
     _check_place(path, run.options.get("machines", 1), place)
     found = find_newest_checkpoint(folder)
     tell_left_out(found, warn)
+    if found.checkpoint is None:
+        check_as_written(path)  # else by the checkpoint first, which tells the name of a value
     if found.checkpoint is None and found.left_out:
         raise DataError(
             f"there is no whole checkpoint in {path / FOLDER}",
@@ -210,6 +221,7 @@ def find_stopped_run(
             )
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
+        check_as_written(path)
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
