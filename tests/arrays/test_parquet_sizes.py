@@ -36,7 +36,7 @@ def write(tmp_path, **columns):
     return path
 
 
-def coded(length, rows=ROWS):
+def make_coded(length, rows=ROWS):
     """Return a column of one word, which lies once in its dictionary."""
     return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["x" * length])
 
@@ -62,12 +62,12 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("wrap", [coded, lambda *size: in_lists(coded(*size))])
+@pytest.mark.parametrize("wrap", [make_coded, lambda *size: in_lists(make_coded(*size))])
 def test_a_string_of_a_dictionary_that_comes_up_in_each_row(tmp_path, reader, wrap):
     item = wrap(LONG, ROWS)
     first = "label" if reader == "samples" else "user"
     path = write(tmp_path, **{first: pa.array(np.arange(ROWS) % 7), "item": item})
-    if reader in ("edges", "read_edges", "samples") and wrap is not coded:
+    if reader in ("edges", "read_edges", "samples") and wrap is not make_coded:
         pytest.skip("lists are refused by their type")
     with pytest.raises(DataError, match=message("its-columns-take-over-bytes")) as caught:
         READERS[reader](path)
@@ -89,9 +89,9 @@ def test_numbers_that_repeat(tmp_path, kind):
 
 def test_what_fits_is_read(tmp_path, monkeypatch):
     rows = 1 << 12
-    path = write(tmp_path, user=pa.array(np.arange(rows) % 7), item=coded(100, rows))
+    path = write(tmp_path, user=pa.array(np.arange(rows) % 7), item=make_coded(100, rows))
     assert arrow.read_parquet(path)["item"][5] == "x" * 100
-    path = write(tmp_path, user=pa.array(np.arange(ROWS) % 7), item=coded(LONG))
+    path = write(tmp_path, user=pa.array(np.arange(ROWS) % 7), item=make_coded(LONG))
     assert arrow.read_parquet(path, ["user"])["user"].tolist() == (np.arange(ROWS) % 7).tolist()
     assert arrow.parquet_names(path) == ["user", "item"]
     # where memory is free for it, nobody has to prove that it is what it seems
@@ -101,7 +101,7 @@ def test_what_fits_is_read(tmp_path, monkeypatch):
 
 
 def test_one_long_string_among_many_is_counted_as_often_as_it_is_there(tmp_path):
-    """What the longest would take in each row is more than a file of its size may hold."""
+    """The longest one in each row would take more than a file of its size may hold."""
     few = np.zeros(1 << 16, np.int32)
     few[7] = 1
     column = pa.DictionaryArray.from_arrays(few, ["ab", "x" * LONG])
@@ -117,8 +117,8 @@ def test_one_long_string_among_many_is_counted_as_often_as_it_is_there(tmp_path)
 
 
 def test_columns_of_columns_are_counted_by_their_first_name(tmp_path):
-    inner = pa.StructArray.from_arrays([coded(9, 3), pa.array([1, 2, 3])], ["s", "n"])
-    path = write(tmp_path, ab=pa.array([1.5, 2, 3]), a=inner, b=in_lists(coded(5, 3)))
+    inner = pa.StructArray.from_arrays([make_coded(9, 3), pa.array([1, 2, 3])], ["s", "n"])
+    path = write(tmp_path, ab=pa.array([1.5, 2, 3]), a=inner, b=in_lists(make_coded(5, 3)))
     with arrow.parquet_file(path) as file:
         told = {
             name: [chunk.leaf for chunk in column_chunks(file.metadata, None, [name])]

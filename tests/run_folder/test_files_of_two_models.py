@@ -48,7 +48,7 @@ def train(out, seed=0, **options):
     return run(MF(rank=3), "ratings.csv", None, options)
 
 
-def put(name, source, target):
+def copy_file(name, source, target):
     """Copy a file of a model beside those of another one."""
     shutil.copy(Path(source, "model", name), Path(target, "model", name))
 
@@ -57,7 +57,7 @@ def put(name, source, target):
 def test_a_file_of_another_run_is_told_by_whoever_reads_the_model(name):
     train("a")
     train("b", seed=1)
-    put(name, "b", "a")
+    copy_file(name, "b", "a")
     for read in READERS:
         with pytest.raises(DataError, match=message("and-are-files-of-two")) as caught:
             read("a")
@@ -66,7 +66,7 @@ def test_a_file_of_another_run_is_told_by_whoever_reads_the_model(name):
         info("a", verify=True)
     assert caught.value.where == f"a/model/{name}"
     for each in ("user", "item", "tau"):
-        put(f"{each}.parquet", "b", "a")
+        copy_file(f"{each}.parquet", "b", "a")
     shutil.copy("b/run.json", "a/run.json")
     assert predict("a", "pairs.csv")["score"] == predict("b", "pairs.csv")["score"]
 
@@ -75,7 +75,7 @@ def test_a_file_of_an_earlier_end_of_the_run_is_told():
     train("a", checkpoint_every="1")
     shutil.copytree("a", "before")
     resume("a", epochs=3)
-    put("user.parquet", "before", "a")
+    copy_file("user.parquet", "before", "a")
     with pytest.raises(DataError, match=message("and-are-files-of-two")):
         predict("a", "pairs.csv")
 
@@ -100,7 +100,7 @@ def test_equal_runs_have_equal_files_and_a_model_names_all_of_them():
     assert model_digest("c") not in ("", model_digest("a"))
     tux.load("a").save("saved")
     assert model("saved") == model("a")
-    put("user.parquet", "b", "a")
+    copy_file("user.parquet", "b", "a")
     assert np.isfinite(predict("a", "pairs.csv", warn=pytest.fail)["score"]).all()
 
 

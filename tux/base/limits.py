@@ -49,6 +49,14 @@ def allow_many_files() -> int:
     return 0
 
 
+def check_workers(workers: int) -> None:
+    """Raise TuxError if the system does not allow the files and threads of a run of several
+    workers, which the command and they need at the same time.
+    """
+    check_files(workers)
+    check_threads(THREADS_EACH * (workers + 1))
+
+
 def check_files(workers: int) -> None:
     """Let this process open the files that a run of several workers needs. Raises UsageError if the
     system does not allow it.

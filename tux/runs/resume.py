@@ -186,15 +186,7 @@ def find_stopped_run(
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
     _check_place(path, run.options.get("machines", 1), place)
-    found = find_newest_checkpoint(folder)
-    tell_left_out(found, warn)
-    if found.checkpoint is None:
-        check_as_written(path)  # else by the checkpoint first, which tells the name of a value
-    if found.checkpoint is None and found.left_out:
-        raise DataError(
-            f"there is no whole checkpoint in {path / FOLDER}",
-            do=f"run it anew with another --out; or remove {path / FOLDER} to begin it again here",
-        )
+    found = _find_checkpoint(path, warn)
     checkpoint = found.checkpoint
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
@@ -221,10 +213,26 @@ def find_stopped_run(
             )
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
-        check_as_written(path)
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
+
+
+def _find_checkpoint(path: Path, warn: Callable[[str], None]) -> CheckpointSearch:
+    """Find the newest whole checkpoint of the run in a folder, if it has any; if not, the record is
+    compared with its digest. Raises DataError.
+    """
+    found = find_newest_checkpoint(path)
+    tell_left_out(found, warn)
+    if found.checkpoint is None:
+        check_as_written(path)
+        if found.left_out:
+            raise DataError(
+                f"there is no whole checkpoint in {path / FOLDER}",
+                do=f"run it anew with another --out; or remove {path / FOLDER} to begin it again "
+                "here",
+            )
+    return found
 
 
 def _source(run: RunRecord, app: str | None, where: Path) -> sources.Source:

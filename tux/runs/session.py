@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
-from tux.base.limits import THREADS_EACH, check_files, check_threads
+from tux.base.limits import check_workers
 from tux.base.text import plural
 from tux.checkpoint.folder_keeper import FolderKeeper
 from tux.checkpoint.saved import load as load_state
@@ -361,8 +361,7 @@ def _check_options(
     """
     workers = fit_plan_to_folder(options.plan_for(program), cut_folder(data)).all_workers
     if processes:
-        check_files(workers)
-        check_threads(THREADS_EACH * (workers + 1))  # and of this process, which loads
+        check_workers(workers)
     check_exports(program)
     sinks.check(options.log)
     if options.restarts and not processes:
