@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.programs.tiny_ratings import RATINGS
 
-from tux.clock.trace import HEAD, RECORD, ClockEvent, read_trace
+from tux.clock.trace import HEAD, MAGIC, RECORD, ClockEvent, read_trace
 from tux.run_folder.folder import read_run
 
 RUN = ["run", "mf", "ratings.csv", "--epochs", "2", "--rank", "2", "--no-jit", "--out", "run1"]
@@ -55,6 +55,21 @@ def test_a_broken_rule_is_told_with_its_record(tux, traced_run):
     path.write_bytes(b"something else, of some length")
     code, _, err = tux("check-trace", "run1")
     assert code == 3 and "not a trace of clocks" in err and TRACE in err
+
+
+def test_a_trace_that_was_cut_is_told(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    path.write_bytes(path.read_bytes()[: -RECORD.itemsize])
+    code, out, _ = tux("check-trace", "run1")
+    far = "as far as they are traced: 1 trace of the last start is cut or missing"
+    assert code == 0 and out.splitlines()[-1] == f"all clocks kept to the rules, {far}"
+
+
+def test_a_trace_of_another_slack_is_told(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    path.write_bytes(HEAD.pack(MAGIC, 0, 1, 7, 0) + path.read_bytes()[HEAD.size :])
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "its clocks ran at slack 7, and the run has slack 0" in err
 
 
 @pytest.mark.parametrize("name", ["1-1.clocks", "1-5.clocks"])

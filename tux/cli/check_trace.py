@@ -5,6 +5,7 @@ Heavy imports stand inside the functions: see `tux.cli.main`.
 
 from __future__ import annotations
 
+from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import INPUT, Flags
 
@@ -35,5 +36,7 @@ def command(argv: list[str]) -> int:
             "largest staleness": f"{counts.stalest:,}",
         }
     )
-    show.say("all clocks kept to the rules")
+    cut = f"{plural(counts.cut, 'trace')} of the last start {'is' if counts.cut == 1 else 'are'} cut"
+    far = f", as far as they are traced: {cut} or missing" if counts.cut else ""
+    show.say(f"all clocks kept to the rules{far}")
     return 0

@@ -83,11 +83,12 @@ class Trace:
 
     def __init__(self, path: Path, rank: int, workers: int, slack: int) -> None:
         self.path = path
-        self._held = bytearray()  # which is never replaced: several threads extend it
+        # never replaced: several threads extend it
+        self._held = bytearray(HEAD.pack(MAGIC, rank, workers, slack, 0))
         with writing(path):
             make_folder(path.parent)
             self._file: BinaryIO = open(path, "wb", buffering=0)
-        self._write(HEAD.pack(MAGIC, rank, workers, slack, 0))
+        self.flush()
 
     def note(
         self,
@@ -109,10 +110,11 @@ class Trace:
             self.flush()
 
     def flush(self) -> None:
-        """Write all records so far."""
-        held = bytes(self._held)
-        self._write(held)
-        del self._held[: len(held)]
+        """Write all records so far. What a disk has taken before it was full stays taken."""
+        while held := bytes(self._held):
+            with writing(self.path):
+                written = self._file.write(held)
+            del self._held[:written]
 
     def end(self) -> None:
         """Note that the last clock has ended."""
@@ -124,11 +126,6 @@ class Trace:
         with suppress(DiskError):
             self.flush()
         self._file.close()
-
-    def _write(self, content: bytes) -> None:
-        with writing(self.path):
-            while content:
-                content = content[self._file.write(content) :]
 
 
 class WorkerTrace(NamedTuple):

@@ -107,7 +107,8 @@ def run_case(case: DrawnCase) -> EngineRuns:
 def run_elsewhere(case: DrawnCase, before: Team, epoch: int, states: list[State]) -> MovedRun:
     """Run a case on its other workers, from the states that its workers had after an epoch."""
     moved = on_other_workers(case)
-    team, made = make_team(moved, before.program, kernels=before.kernels), move_states(case, before, states)
+    team = make_team(moved, before.program, kernels=before.kernels)
+    made = move_states(case, before, states)
     placement = read_placement(moved, team)
     if made.refused:
         return MovedRun(epoch, placement, None, made.refused)

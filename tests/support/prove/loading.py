@@ -59,7 +59,7 @@ def run_loaded(case: DrawnCase, load: SharedLoad) -> LoadedRun:
     placed = case._replace(graph=graph, workers=load.workers, parts=parts)
     with load_program(placed) as program, made_parts(case, load, inputs) as folder:
         parts = [store.load(folder, rank) for rank in range(load.workers)]
-        team = make_team(placed, program, parts).train(case.epochs)
+        team = make_team(placed, program, parts=parts).train(case.epochs)
         return LoadedRun(placed, read_placement(placed, team), read_outcome(placed, team))
 
 
