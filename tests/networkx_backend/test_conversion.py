@@ -1,5 +1,6 @@
 """Compact graphs of networkx graphs, their nodes, and the way back."""
 
+import weakref
 from fractions import Fraction
 
 import networkx as nx
@@ -120,11 +121,28 @@ def test_views_can_be_converted():
 
 def test_a_second_conversion_takes_the_first():
     graph = nx.path_graph(4)
-    first = compact(graph)
+    first = backend.convert_from_nx(graph, name="pagerank")
     graph.__networkx_cache__["backends"] = {"tux": {(False, False): first}}
-    assert compact(graph) is first
+    assert backend.convert_from_nx(graph, name="hits") is first
+    assert backend.convert_from_nx(graph) is not first
     graph.add_edge(0, 3)  # which empties the cache
-    assert compact(graph) is not first
+    assert backend.convert_from_nx(graph, name="hits") is not first
+
+
+def test_a_cached_graph_does_not_keep_its_original():
+    for name in ("pagerank", None):
+        graph = nx.path_graph(4, create_using=nx.DiGraph)
+        made, gone = backend.convert_from_nx(graph, name=name), weakref.ref(graph)
+        del graph
+        if name is None:  # a user has asked for it
+            assert made.to_networkx() is gone() is not None
+            continue
+        assert gone() is None
+        assert backend.number_strongly_connected_components(made) == 4
+        with pytest.raises(UsageError, match=message("the-networkx-graph-of-a")):
+            made.values("weight")
+        with pytest.raises(UsageError, match=message("the-networkx-graph-of-a")):
+            made.to_networkx()
 
 
 def test_a_graph_that_has_changed_is_told():

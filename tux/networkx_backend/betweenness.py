@@ -16,45 +16,80 @@ from tux.networkx_backend.lists import neighbour
 ENTRIES_AT_ONCE = 1 << 22
 """Dependencies that a thread keeps before they are added up."""
 
+FEW_NUMBERS = 64
+
 
 @cached_njit
-def _accumulate(lists, back, sources, endpoints, rows):  # type: ignore[no-untyped-def]
-    """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex:
-    ``delta(v) = sum over w, whose shortest paths come through v, of sigma(v) / sigma(w) *
-    (1 + delta(w))``.
+def _search(lists, source, places, queue, sigma, bounds, leads):  # type: ignore[no-untyped-def]
+    """Search from a source; return how many vertices it reaches. `queue` has them in the order of
+    the search, `places` (-1 elsewhere) their places in it, and `sigma`, by place, the number of
+    shortest paths to each. The steps of these paths lead from place i to the places
+    ``leads[bounds[i]:bounds[i + 1]]``.
     """
-    n = len(lists.offsets) - 1
-    depths, queue = np.full(n, -1, np.int64), np.empty(n, lists.neighbours.dtype)
-    sigma = np.zeros(n)
+    queue[0], places[source], sigma[0], bounds[0] = source, 0, 1.0, 0
+    count, steps, next_level, level_end = 1, 0, 1, 1
+    i = 0
+    while i < count:
+        if i == level_end:
+            next_level = level_end = count
+        v = queue[i]
+        for at in range(lists.offsets[v], lists.offsets[v + 1]):
+            w = neighbour(lists, at)
+            place = places[w]
+            if place < 0:
+                place = places[w] = count
+                queue[count] = w
+                sigma[count] = 0.0
+                count += 1
+            if place >= next_level:
+                sigma[place] += sigma[i]
+                leads[steps] = place
+                steps += 1
+        i += 1
+        bounds[i] = steps
+    return count
+
+
+@cached_njit
+def _sort(numbers, begin, end):  # type: ignore[no-untyped-def]
+    """Sort numbers[begin:end]; a call of numpy for a few numbers takes longer than to sort them."""
+    if end - begin > FEW_NUMBERS:
+        numbers[begin:end].sort()
+        return
+    for i in range(begin + 1, end):
+        moved, at = numbers[i], i - 1
+        while at >= begin and numbers[at] > moved:
+            numbers[at + 1] = numbers[at]
+            at -= 1
+        numbers[at + 1] = moved
+
+
+@cached_njit
+def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def]
+    """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex:
+    ``delta(v) = sum over w to which a step leads from v of sigma(v) / sigma(w) * (1 + delta(w))``.
+
+    The terms are added from the last w of the search to the first, as networkx does.
+    """
+    n, kind = len(lists.offsets) - 1, lists.neighbours.dtype
+    places, queue, leads = (
+        np.full(n, -1, kind),
+        np.empty(n, kind),
+        np.empty(lists.offsets[-1], kind),
+    )
+    sigma, shares, bounds = np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for i in range(len(sources)):
-        source, delta = sources[i], rows[i]
-        queue[0], depths[source], sigma[source] = source, 0, 1.0
-        count, at_queue = 1, 0
-        while at_queue < count:
-            v = queue[at_queue]
-            at_queue += 1
-            for at in range(lists.offsets[v], lists.offsets[v + 1]):
-                w = neighbour(lists, at)
-                if depths[w] < 0:
-                    depths[w] = depths[v] + 1
-                    queue[count] = w
-                    count += 1
-                if depths[w] == depths[v] + 1:
-                    sigma[w] += sigma[v]
-        for at_queue in range(count - 1, 0, -1):
-            w = queue[at_queue]
-            share = (1 + delta[w]) / sigma[w]
-            for at in range(back.offsets[w], back.offsets[w + 1]):
-                v = neighbour(back, at)
-                if depths[v] == depths[w] - 1:
-                    delta[v] += sigma[v] * share
-        if endpoints:
-            for at_queue in range(1, count):
-                delta[queue[at_queue]] += 1
-        delta[source] = count - 1 if endpoints else 0.0
-        for at_queue in range(count):
-            depths[queue[at_queue]] = -1
-            sigma[queue[at_queue]] = 0.0
+        row = rows[i]
+        count = _search(lists, sources[i], places, queue, sigma, bounds, leads)
+        for place in range(count - 1, -1, -1):
+            _sort(leads, bounds[place], bounds[place + 1])
+            delta = 0.0
+            for at in range(bounds[place + 1] - 1, bounds[place] - 1, -1):
+                delta += sigma[place] * shares[leads[at]]
+            shares[place] = (1 + delta) / sigma[place]
+            row[queue[place]] = delta + 1 if endpoints else delta
+            places[queue[place]] = -1
+        row[sources[i]] = count - 1 if endpoints else 0.0
 
 
 def _sum_of_sources(graph: CompactGraph, sources: np.ndarray, endpoints: bool) -> np.ndarray:
@@ -64,11 +99,10 @@ def _sum_of_sources(graph: CompactGraph, sources: np.ndarray, endpoints: bool) -
     n = len(graph)
     total = np.zeros(n)
     at_once = max(1, min(ENTRIES_AT_ONCE // max(n, 1), -(-len(sources) // threads())))
-    lists, back = graph.out, graph.into
 
     def accumulate(piece: np.ndarray) -> np.ndarray:
         rows = np.zeros((len(piece), n))
-        _accumulate(lists, back, piece, endpoints, rows)
+        _accumulate(graph.out, piece, endpoints, rows)
         return rows
 
     for begin in range(0, len(sources), at_once * threads()):

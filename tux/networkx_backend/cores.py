@@ -1,4 +1,4 @@
-"""Core numbers (Batagelj and Zaversnik 2003)."""
+"""Core numbers (Seidman 1983)."""
 
 from __future__ import annotations
 
@@ -13,44 +13,48 @@ from tux.networkx_backend.lists import neighbour
 
 
 @cached_njit
-def _lower(u, limit, cores, order, places, starts):  # type: ignore[no-untyped-def]
-    """Take an edge from vertex u, if its degree is above `limit`: it moves to the front of the
-    vertices of its degree, and these begin one later.
+def _peel(lists, back, both, cores):  # type: ignore[no-untyped-def]
+    """Replace degrees by core numbers: for each k, vertices of degree k are taken away until there
+    are none. As each k looks at the vertices of higher cores alone, that takes time linear in
+    edges.
     """
-    degree = cores[u]
-    if degree > limit:
-        front = starts[degree]
-        other = order[front]
-        place = places[u]
-        order[front], order[place] = u, other
-        places[u], places[other] = front, place
-        starts[degree] += 1
-        cores[u] = degree - 1
-
-
-@cached_njit
-def _peel(lists, back, both, cores, starts):  # type: ignore[no-untyped-def]
-    """Replace degrees by core numbers; `starts` has where each degree begins in their order."""
     n = len(cores)
-    order, places = np.empty(n, np.int64), np.empty(n, np.int64)
-    free = starts.copy()
+    left, queue = np.empty(n, lists.neighbours.dtype), np.empty(n, lists.neighbours.dtype)
     for v in range(n):
-        places[v] = free[cores[v]]
-        order[places[v]] = v
-        free[cores[v]] += 1
-    for at_order in range(n):
-        v = order[at_order]
-        limit = cores[v]
-        for at in range(lists.offsets[v], lists.offsets[v + 1]):
-            _lower(neighbour(lists, at), limit, cores, order, places, starts)
-        if both:
-            for at in range(back.offsets[v], back.offsets[v + 1]):
-                _lower(neighbour(back, at), limit, cores, order, places, starts)
+        left[v] = v
+    k, n_left = 0, n
+    while n_left > 0:
+        count = kept = 0
+        lowest = cores[left[0]]
+        for i in range(n_left):
+            v = left[i]
+            if cores[v] == k:
+                queue[count] = v
+                count += 1
+            elif cores[v] > k:  # the others have been taken away
+                lowest = cores[v] if kept == 0 else min(lowest, cores[v])
+                left[kept] = v
+                kept += 1
+        n_left, at_queue = kept, 0
+        is_empty = count == 0
+        while at_queue < count:
+            v = queue[at_queue]
+            at_queue += 1
+            for side in range(1 + both):
+                around = back if side else lists
+                for at in range(around.offsets[v], around.offsets[v + 1]):
+                    u = neighbour(around, at)
+                    if cores[u] > k:
+                        cores[u] -= 1
+                        if cores[u] == k:
+                            queue[count] = u
+                            count += 1
+        k = lowest if is_empty else k + 1
 
 
 def core_numbers(graph: CompactGraph) -> np.ndarray:
-    """Return the core number of each vertex, (n,) int64: the largest k so that it is in a subgraph
-    in which all have degree k, in-degrees and out-degrees together.
+    """Return the core number of each vertex, (n,) integers: the largest k so that it is in a
+    subgraph in which all have degree k, in-degrees and out-degrees together.
 
     Raises networkx.NetworkXNotImplemented for self-loops.
     """
@@ -59,10 +63,8 @@ def core_numbers(graph: CompactGraph) -> np.ndarray:
             "Input graph has self loops which is not permitted; "
             "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         )
-    cores = graph.degrees()
-    starts = np.zeros(cores.max(initial=0) + 2, np.int64)
-    starts[1:] = np.bincount(cores, minlength=len(starts) - 1).cumsum()
-    _peel(graph.out, graph.into, graph.directed, cores, starts)
+    cores = graph.degrees().astype(graph.out.neighbours.dtype)
+    _peel(graph.out, graph.into, graph.directed, cores)
     return cores
 
 

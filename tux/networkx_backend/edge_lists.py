@@ -53,15 +53,23 @@ def _sizes(ends, directed, sizes):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
+def _add(u, v, edge, free, neighbours, edges):  # type: ignore[no-untyped-def]
+    neighbours[free[u]] = v
+    if len(edges) > 0:
+        edges[free[u]] = edge
+    free[u] += 1
+
+
+@cached_njit
 def _place(ends, directed, free, neighbours, edges):  # type: ignore[no-untyped-def]
-    """Write neighbours, and the edges that they come from, to lists in the order of the edges."""
+    """Write neighbours, and the edges that they come from, to lists in the order of the edges.
+    `edges` may be empty.
+    """
     for at in range(0, len(ends), 2):
         u, v = ends[at], ends[at + 1]
-        neighbours[free[u]], edges[free[u]] = v, at // 2
-        free[u] += 1
+        _add(u, v, at // 2, free, neighbours, edges)
         if not directed and u != v:
-            neighbours[free[v]], edges[free[v]] = u, at // 2
-            free[v] += 1
+            _add(v, u, at // 2, free, neighbours, edges)
 
 
 @cached_njit
@@ -76,12 +84,13 @@ def _remove_repeated(offsets, neighbours, edges):  # type: ignore[no-untyped-def
         start = kept
         for at in range(begin, offsets[v + 1]):
             w = neighbours[at]
-            if seen[w] >= start:
-                edges[seen[w]] = edges[at]
-            else:
-                seen[w] = kept
-                neighbours[kept], edges[kept] = w, edges[at]
+            place = seen[w]
+            if place < start:
+                place = seen[w] = kept
+                neighbours[kept] = w
                 kept += 1
+            if len(edges) > 0:
+                edges[place] = edges[at]
         begin = offsets[v + 1]
         offsets[v + 1] = kept
     return kept
@@ -118,10 +127,11 @@ def _graph_of(
     _sizes(ends, directed, sizes)
     entries = int(sizes.sum())
     out = NeighbourLists.of(sizes, np.empty(entries, kind))
-    edges = np.empty(entries, index_dtype(len(ends)))
+    edges = np.empty(entries if columns else 0, index_dtype(len(ends)))  # of which it is one
     _place(ends, directed, out.offsets[:-1].copy(), out.neighbours, edges)
     kept = _remove_repeated(out.offsets, out.neighbours, edges)
-    lists = NeighbourLists(out.offsets, out.neighbours[:kept].copy())
+    neighbours = out.neighbours if kept == entries else out.neighbours[:kept].copy()
+    lists = NeighbourLists(out.offsets, neighbours)
     along = {name: column[edges[:kept]] for name, column in columns.items()}
     return CompactGraph(nodes, lists, directed=directed, columns=along)
 

@@ -34,11 +34,11 @@ class NetworkxBackend:
         """Return the compact graph of a networkx graph.
 
         Attributes are read from `graph` when a function needs them, whatever networkx `wishes` to
-        be kept.
+        be kept; it tells the `name` of the function, if it is the caller.
         """
-        from tux.networkx_backend.conversion import compact
+        from tux.networkx_backend.conversion import compact, compact_for_cache
 
-        return compact(graph)
+        return compact_for_cache(graph) if wishes.get("name") else compact(graph)
 
     def convert_to_nx(self, result: Any, **_: Any) -> Any:
         """Return the networkx graph of a compact graph, and any other result as it is."""
