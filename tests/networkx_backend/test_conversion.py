@@ -181,6 +181,17 @@ def test_equal_numbers_are_one_node():
         assert found.find(same) == 1
 
 
+def test_an_edge_may_name_a_node_by_an_equal_number():
+    graph = nx.path_graph(3)
+    graph.add_edge(np.int64(0), 2.0)
+    made = compact(graph)
+    assert made.nodes.is_range and lists_by_node(made, made.out) == {
+        0: [1, 2],
+        1: [0, 2],
+        2: [1, 0],
+    }
+
+
 def test_nodes_that_are_asked_for():
     graph = compact(nx.path_graph(5))
     assert numbers_of(graph, None).tolist() == [0, 1, 2, 3, 4]

@@ -200,6 +200,6 @@ def from_scipy_sparse_array(
         raise nx.NetworkXError(f"Adjacency matrix not square: nx,ny={A.shape}")
     entries = A.tocoo()
     ends = np.empty(2 * len(entries.data), np.int64)
-    ends[0::2], ends[1::2] = entries.coords
+    ends[0::2], ends[1::2] = entries.row, entries.col
     columns = {edge_attribute: _column(entries.data, edge_attribute)}
     return _graph_of(NodeNumbers(range(n)), ends, columns, create_using)

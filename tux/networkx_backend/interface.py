@@ -48,7 +48,7 @@ class NetworkxBackend:
     def can_run(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
         """Return True, or the reason why this call is left to networkx."""
         if _networkx_version() < OLDEST:
-            return f"networkx {'.'.join(map(str, OLDEST))} or newer is needed"
+            return False  # before 3.4 networkx takes a reason for True
         given = _bind(name, args, kwargs)
         covered = COVERED[name]
         if covered.makes_graph:
