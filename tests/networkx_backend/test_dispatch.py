@@ -101,10 +101,12 @@ SLOW = [
     "components.tests.test_strongly_connected",
     "components.tests.test_weakly_connected",
     "link_analysis.tests.test_hits",
+    "shortest_paths.tests.test_generic",
     "shortest_paths.tests.test_unweighted",
     "shortest_paths.tests.test_weighted",
     "tests.test_cluster",
     "tests.test_dag",
+    "tests.test_distance_measures",
     "tests.test_link_prediction",
     "traversal.tests.test_bfs",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -71,3 +73,33 @@ def core_numbers(graph: CompactGraph) -> np.ndarray:
 def core_number(G: CompactGraph) -> dict[Any, int]:
     """Return the core number of each node; errors are those of `networkx.core_number`."""
     return G.nodes.table(core_numbers(G))
+
+
+def k_core(
+    G: CompactGraph, k: int | None = None, core_number: Mapping[Any, int] | None = None
+) -> Any:
+    """Return the networkx graph of the nodes of core numbers from k on (if None, the largest), with
+    all attributes; `core_number` may have the numbers.
+    """
+    return _subgraph(G, k, core_number, operator.ge)
+
+
+def k_shell(
+    G: CompactGraph, k: int | None = None, core_number: Mapping[Any, int] | None = None
+) -> Any:
+    """Return the networkx graph of the nodes of core number k (if None, the largest), with all
+    attributes; `core_number` may have the numbers.
+    """
+    return _subgraph(G, k, core_number, operator.eq)
+
+
+def _subgraph(
+    graph: CompactGraph,
+    k: int | None,
+    given: Mapping[Any, int] | None,
+    fits: Callable[[int, int], bool],
+) -> Any:
+    cores = core_number(graph) if given is None else given
+    wanted = max(cores.values()) if k is None else k
+    nodes = [node for node, core in cores.items() if fits(core, wanted)]
+    return graph.to_networkx().subgraph(nodes).copy()

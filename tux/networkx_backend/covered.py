@@ -39,8 +39,10 @@ class CoveredFunction(NamedTuple):
 
 _AVERAGE = CoveredFunction("clustering", without=("weight",), simple_only=True)
 _COMPONENTS = CoveredFunction("components")
+_CORES = CoveredFunction("cores", simple_only=True)
 _DEGREES = CoveredFunction("degrees", local=True)
 _DISTANCES = CoveredFunction("dijkstra", attribute="weight")
+_EXTREMES = CoveredFunction("eccentricity", without=("usebounds", "weight"))
 _LOCAL_SEARCH = CoveredFunction("breadth_first", local=True)
 _PAIRS = CoveredFunction("link_prediction", simple_only=True, undirected_only=True)
 _STRONG = CoveredFunction("strong")
@@ -68,7 +70,9 @@ COVERED = {
     "strongly_connected_components": _STRONG,
     "number_strongly_connected_components": _STRONG,
     "is_strongly_connected": _STRONG,
-    "core_number": CoveredFunction("cores", simple_only=True),
+    "core_number": _CORES,
+    "k_core": _CORES,
+    "k_shell": _CORES,
     # triangles and squares
     "triangles": CoveredFunction("clustering", undirected_only=True, simple_only=True),
     "clustering": _AVERAGE,
@@ -83,6 +87,10 @@ COVERED = {
     "descendants_at_distance": _LOCAL_SEARCH,
     "descendants": _LOCAL_SEARCH,
     "ancestors": _LOCAL_SEARCH,
+    "eccentricity": CoveredFunction("eccentricity", without=("sp", "weight")),
+    "diameter": _EXTREMES,
+    "radius": _EXTREMES,
+    "average_shortest_path_length": CoveredFunction("eccentricity", without=("weight", "method")),
     "dijkstra_path_length": _DISTANCES._replace(local=True),
     "single_source_dijkstra_path_length": _DISTANCES,
     "multi_source_dijkstra_path_length": _DISTANCES,

@@ -50,6 +50,8 @@ def same(found, expected, tolerance=1e-9):
         return list(found) == list(expected) and all(
             same(found[key], expected[key], tolerance) for key in expected
         )
+    if isinstance(expected, nx.Graph):
+        return list(found) == list(expected) and nx.utils.graphs_equal(found, expected)
     if isinstance(expected, list | tuple):
         return len(found) == len(expected) and all(
             same(a, b, tolerance) for a, b in zip(found, expected, strict=True)
@@ -121,6 +123,7 @@ def structure_calls(node, nodes):
     """Return the variants of functions of components, triangles and pairs."""
     pairs = [(u, v) for u in nodes for v in nodes]
     return {
+        **dict.fromkeys(("k_core", "k_shell"), [{}, {"k": 2}, {"k": 50}]),
         "node_connected_component": [{"n": node}, {"n": "nobody"}],
         **dict.fromkeys(
             ("triangles", "clustering", "square_clustering"),
@@ -161,6 +164,7 @@ def distance_calls(graph, node, nodes):
             {"source": "nobody", "distance": 1},
         ],
         **dict.fromkeys(("descendants", "ancestors"), [{"source": node}, {"source": "nobody"}]),
+        "eccentricity": [{}, {"v": node}, {"v": nodes}, {"v": [*nodes, "nobody"]}],
         "dijkstra_path_length": [
             *({"source": node, "target": target} for target in [*nodes, "nobody"]),
             {"source": "nobody", "target": node},

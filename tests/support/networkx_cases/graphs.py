@@ -40,5 +40,6 @@ def graphs():
         found[f"{name} empty"] = kind()
         found[f"{name} of one"] = nx.empty_graph(1, create_using=kind)
         found[f"{name} of one loop"] = kind([(0, 0)])
+        found[f"{name} cycle"] = nx.cycle_graph(6, create_using=kind)
         found[f"{name} path"] = nx.path_graph(5, create_using=kind)
     return found
