@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 from support.mutants.mutation import program_mutant
 
-from tux.checkpoint import redistribute
 from tux.checkpoint.old_states import OldStates
 from tux.checkpoint.redistribute import Redistribution
 
@@ -46,37 +45,3 @@ def a_moved_master_has_what_a_replica_shows(original):
         return [] if self.fields[name][f].kind == "shared" else kept
 
     return masters
-
-
-@program_mutant(Redistribution, "_check_mirror")
-def the_first_replica_decides_a_mirror_field(original):
-    return lambda self, name, f: None
-
-
-@program_mutant(OldStates, "trained_rows")
-def the_mirror_fields_of_the_first_worker_are_forgotten(original):
-    def rows(self, name, f, table="rows"):
-        kept = original(self, name, f, table)
-        return kept[1:] if self.fields[name][f].kind == "mirror" and len(kept) > 1 else kept
-
-    return rows
-
-
-@program_mutant(redistribute, "_match")
-def edges_are_told_apart_by_their_places(original):
-    """Take edges for the same that have the same place, where the names are others."""
-
-    def match(own, others):
-        here, there = original(own, others)
-        return np.sort(here), np.sort(there)
-
-    return match
-
-
-@program_mutant(Redistribution, "_context_of")
-def only_the_first_worker_has_the_context(original):
-    def context(self, rank):
-        out = original(self, rank)
-        return {name: array * 0 if rank else array for name, array in out.items()}
-
-    return context
