@@ -16,7 +16,7 @@ from tux.networkx_backend.values import EdgeValues
 
 
 @cached_njit
-def _is_before(keys, heap, a, b):  # type: ignore[no-untyped-def]
+def _is_before(keys, a, b):  # type: ignore[no-untyped-def]
     """Return whether push a comes before push b: pushes are numbered, and equal ones in order."""
     return keys[a] < keys[b] or (keys[a] == keys[b] and a < b)
 
@@ -26,7 +26,7 @@ def _push(keys, heap, size, push):  # type: ignore[no-untyped-def]
     at = size
     while at > 0:
         above = (at - 1) // 2
-        if not _is_before(keys, heap, push, heap[above]):
+        if not _is_before(keys, push, heap[above]):
             break
         heap[at] = heap[above]
         at = above
@@ -39,9 +39,9 @@ def _pop(keys, heap, size):  # type: ignore[no-untyped-def]
     first, moved, at, left = heap[0], heap[size - 1], 0, size - 1
     while 2 * at + 1 < left:
         below = 2 * at + 1
-        if below + 1 < left and _is_before(keys, heap, heap[below + 1], heap[below]):
+        if below + 1 < left and _is_before(keys, heap[below + 1], heap[below]):
             below += 1
-        if _is_before(keys, heap, moved, heap[below]):
+        if _is_before(keys, moved, heap[below]):
             break
         heap[at] = heap[below]
         at = below
