@@ -81,7 +81,7 @@ def play_round(
         room.flags = {**plan.flags}
         with small_disk(room, DISK_BYTES) if plan.on_small_disk else nullcontext():
             play = _strike_course if plan.machines == 1 else _strike_machines
-            note_errors(outcome, lambda: play(room, plan, *ended, outcome))
+            note_errors(outcome, lambda: play(room, plan, ended[0], outcome))
             outcome.left += room.remains()
             outcome.wrong += broken_rules(room.folder)
     outcome.left += _await_none(lambda: left_memory(before))
