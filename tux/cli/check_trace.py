@@ -36,7 +36,7 @@ def command(argv: list[str]) -> int:
             "largest staleness": f"{counts.stalest:,}",
         }
     )
-    cut = f"{plural(counts.cut, 'trace')} of the last start {'is' if counts.cut == 1 else 'are'} cut"
-    far = f", as far as they are traced: {cut} or missing" if counts.cut else ""
+    cut = plural(counts.cut, "trace")
+    far = f"; cut or missing of the last start: {cut}" if counts.cut else ""
     show.say(f"all clocks kept to the rules{far}")
     return 0

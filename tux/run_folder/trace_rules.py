@@ -178,12 +178,12 @@ class TraceReplay:
             self._demand(worker, clock in self._firsts, begins)
         else:
             self._demand(worker, clock == worker.next, f"{worker.next} starts next")
-        most = worker.trace.slack
-        self._demand(worker, slack <= most, f"a pass begins at slack {slack}, and {most} is allowed")
+        too_large = f"a pass begins at slack {slack}, and that of the run is {worker.trace.slack}"
+        self._demand(worker, slack <= worker.trace.slack, too_large)
         if worker.passes == len(self._passes):
             self._passes.append((clock, slack))
         first, of_others = self._passes[worker.passes]
-        other = f"a pass of slack {slack} begins, and for others one of {of_others} at clock {first}"
+        other = f"a pass begins at slack {slack}, and that of others at {of_others}, clock {first}"
         self._demand(worker, (clock, slack) == (first, of_others), other)
         worker.next, worker.slack, worker.passes = clock, slack, worker.passes + 1
 
@@ -298,8 +298,7 @@ class TraceReplay:
             return True
         sender = self._workers.get(peer)
         return sender is None or (
-            sender.at == sender.count
-            and (kind == Kind.PULL_ANSWER or not sender.trace.is_whole)
+            sender.at == sender.count and (kind == Kind.PULL_ANSWER or not sender.trace.is_whole)
         )
 
     def _check_rest(self) -> None:
