@@ -14,7 +14,7 @@ from support.mutants.mutation import CAUGHT
 from tux.base.errors import DataError
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.clock.clock import ENDLESS
-from tux.clock.trace import RECORD, ClockEvent, Trace, read_trace, trace_name
+from tux.clock.trace import EVENT_NUMBERS, RECORD, ClockEvent, Trace, read_trace, trace_name
 from tux.messages.message import Kind
 from tux.run_folder.trace_rules import TraceReplay
 from tux.run_folder.traces import TRACES, check_traces
@@ -217,6 +217,28 @@ def test_a_damage_is_found(right, damage):
         damaged = change_rows(right, rank, lambda rows: change(rows, find(rows, event)))
         with pytest.raises(DataError, match=FAULT):
             replay(damaged)
+
+
+@pytest.mark.parametrize("event", sorted(EVENT_NUMBERS))
+def test_a_number_that_is_not_of_the_event_is_found(right, event):
+    for name in set(RECORD.names) - {"event", *EVENT_NUMBERS[event]}:
+        damaged = change_rows(
+            right, 0, lambda rows, name=name: alter(name, 1, rows, find(rows, event, 0))
+        )
+        with pytest.raises(DataError, match=f"it has the {name} 1, and needs none"):
+            replay(damaged)
+
+
+def test_files_that_are_not_whole_are_named(tmp_path):
+    trace_run(tmp_path, ExactMeetings, 3, 1)
+    assert check_traces(tmp_path).lacking == ()
+    first, second, third = sorted((tmp_path / TRACES).iterdir())
+    first.write_bytes(first.read_bytes()[: first.stat().st_size // 2])
+    second.unlink()
+    third.write_bytes(b"")
+    assert check_traces(tmp_path).lacking == (first.name, second.name, third.name)
+    first.write_bytes(b"")
+    assert check_traces(tmp_path).lacking == (first.name, third.name)
 
 
 UNSEEN = (E.PASS, E.KEPT, E.END)
