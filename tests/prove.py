@@ -1,4 +1,4 @@
-"""The proof by random programs, and of SSP: ``python tests/prove.py [SEEDS] [--first SEED]``.
+"""The proof by random programs, and of SSP: ``python tests/prove.py [SEEDS] [--first N]``.
 
 Runs so many seeds (2,000 if it is not said) of random programs, compared with an interpreter that
 was written from the documents; of the probe of clocks, of epochs that run as one pass, and of rows
@@ -7,7 +7,9 @@ Cores share the seeds; a line after each thousand tells where it is, and Ctrl-C 
 """
 
 import argparse
+import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -27,6 +29,7 @@ from support.prove.shrink import describe, shrink
 
 from tux.base.errors import ProgramError
 from tux.base.parallel import use_threads
+from tux.base.text import one_line
 
 MOST = 1000  # seeds that a mutant may survive
 COMPILED = 200  # of so many random programs one is compiled
@@ -114,27 +117,29 @@ def run_seeds(kind, first, seeds, pool):
     pieces = [
         range(at, min(at + PIECE, first + seeds)) for at in range(first, first + seeds, PIECE)
     ]
-    for number, (results, failures) in enumerate(pool.map(partial(run_piece, kind), pieces), 1):
-        found += results
-        failed += len(failures)
-        for seed, why in failures:
-            print(f"{kind}, seed {seed}: {why}", flush=True)
-            if kind == "programs":
-                print(describe(shrink_seed(seed)), flush=True)
-        if number * PIECE % 1000 == 0:
-            print(
-                f"{kind}: {number * PIECE} seeds, {time.perf_counter() - start:.0f} s", flush=True
-            )
-    seconds = time.perf_counter() - start
-    print(f"{kind}: {seeds} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
+    try:
+        # futures of `pool.map` are cancelled by Ctrl-C, which the end of a pool does not expect
+        for future in [pool.submit(run_piece, kind, piece) for piece in pieces]:
+            results, failures = future.result()
+            found += results
+            failed += len(failures)
+            for seed, why in failures:
+                print(f"{kind}, seed {seed}: {why}", flush=True)
+                print(f"again: tests/prove.py 1 --only {kind} --first {seed}", flush=True)
+                if kind == "programs":
+                    print(shrink_seed(seed), flush=True)
+            if (done := len(found) + failed) % 1000 == 0:
+                print(f"{kind}: {done} seeds, {time.perf_counter() - start:.0f} s", flush=True)
+    finally:  # also after Ctrl-C
+        done, seconds = len(found) + failed, time.perf_counter() - start
+        print(f"{kind}: {done} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
     return found, failed
 
 
 def shrink_seed(seed):
-    """Return the case of a seed as small as it still fails."""
-
-    cases = [*cases_of(seed, seed % COMPILED == COMPILED - 1)]
-    return shrink(next(filter(fails, cases), cases[0]), fails)
+    """Describe the case of a seed as small as it still fails, or say that it is right."""
+    found = next(filter(fails, cases_of(seed, seed % COMPILED == COMPILED - 1)), None)
+    return describe(shrink(found, fails)) if found else f"programs, seed {seed}: right"
 
 
 def fails(case):
@@ -168,16 +173,15 @@ def catch_mutant(name, seeds):
                 run(seed)
         except CAUGHT as error:
             run(seed)  # raises what is wrong without the mutant, too
-            return seed + 1, f"{type(error).__name__}: {error}"
+            return seed + 1, one_line(f"{type(error).__name__}: {error}")
     return None
 
 
 def catch_mutants(pool):
     """Catch each mutant, and print the seeds that it took. Return how many were not caught."""
     survivors = 0
-    for name, catch in zip(
-        MUTANTS, pool.map(partial(catch_mutant, seeds=MOST), MUTANTS), strict=True
-    ):
+    for name, future in [(name, pool.submit(catch_mutant, name, MOST)) for name in MUTANTS]:
+        catch = future.result()
         survivors += catch is None
         took = f"{catch[0]:4}  {catch[1]:.90}" if catch else f" NOT CAUGHT in {MOST} seeds"
         print(f"{kind_of(name):9}{name:52}{took}", flush=True)
@@ -195,36 +199,70 @@ def is_as_stale_as_allowed(kind, found):
     return all(stalest[slack] == slack for slack in slacks)
 
 
-def flags():
+def whole_from(least):
+    """Return a parser of whole numbers that are not less."""
+
+    def parse(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"a whole number from {least} is needed, not {text}")
+        return int(text)
+
+    return parse
+
+
+def flags(argv=None):
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("seeds", nargs="?", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0, help="the first seed of random programs")
-    parser.add_argument("--only", choices=[*KINDS, "mutants"], help="this part alone")
-    parser.add_argument("--seed", type=int, help="make the random program of this seed small")
-    return parser.parse_args()
+    add, natural = parser.add_argument, whole_from(0)
+    how_many = f"seeds of random programs (2,000); of each probe the same number, at most {PROBED}"
+    add("seeds", nargs="?", type=whole_from(1), default=2000, metavar="SEEDS", help=how_many)
+    add("--first", type=natural, default=0, metavar="N", help="the first seed")
+    add("--only", choices=[*KINDS, "mutants"], help="this part alone")
+    small = "make the random program of this seed small, if it fails"
+    add("--seed", type=natural, metavar="N", help=small)
+    chosen = parser.parse_args(argv)
+    if chosen.seed is not None and chosen.only not in (None, "programs"):
+        parser.error(f"--seed is of random programs; of others: 1 --only {chosen.only} --first N")
+    return chosen
+
+
+def prove(chosen, pool):
+    """Print what was run. Return whether all is as it should be."""
+    right = True
+    for kind in KINDS:
+        if chosen.only not in (None, kind):
+            continue
+        programs = kind == "programs"
+        seeds = chosen.seeds if programs else min(chosen.seeds, PROBED)
+        found, failed = run_seeds(kind, chosen.first, seeds, pool)
+        right &= not failed
+        if programs:
+            print(f"programs: {dict(Counter(what for what, _ in found))}")
+            right &= not are_many_refused(found)
+        elif seeds == PROBED:  # fewer may have no stalest read
+            right &= is_as_stale_as_allowed(kind, found)
+    if chosen.only in (None, "mutants"):
+        right &= not catch_mutants(pool)
+    return right
+
+
+def begin_process():
+    """Make a process of the pool ready: Ctrl-C is for the command, which ends its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_threads(1)  # tiny graphs: threads of their own would only be started and joined
 
 
 def main(chosen):
-    """Print what was run. Return whether all is as it should be."""
-    right = True
-    # tiny graphs: threads of their own would only be started and joined
-    with ProcessPoolExecutor(os.cpu_count(), initializer=use_threads, initargs=(1,)) as pool:
-        for kind in KINDS:
-            if chosen.only not in (None, kind):
-                continue
-            programs = kind == "programs"
-            seeds = chosen.seeds if programs else min(chosen.seeds, PROBED)
-            found, failed = run_seeds(kind, chosen.first if programs else 0, seeds, pool)
-            right &= not failed
-            if programs:
-                print(f"programs: {dict(Counter(what for what, _ in found))}")
-                right &= not are_many_refused(found)
-            elif seeds == PROBED:  # fewer may have no stalest read
-                right &= is_as_stale_as_allowed(kind, found)
-        if chosen.only in (None, "mutants"):
-            right &= not catch_mutants(pool)
-    return right
+    """Do what the command line says. Return the exit code: 0 if all is as it should be."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background of a shell
+    with ProcessPoolExecutor(os.cpu_count(), initializer=begin_process) as pool:
+        try:
+            return int(not prove(chosen, pool))
+        except KeyboardInterrupt:
+            for each in multiprocessing.active_children():
+                each.terminate()  # it would end its pieces first
+            print("ended by Ctrl-C")
+            return 130
 
 
 if __name__ == "__main__":
@@ -232,6 +270,6 @@ if __name__ == "__main__":
         os.environ["TUX_CACHE_DIR"] = folder
         chosen = flags()
         if chosen.seed is not None:
-            print(describe(shrink_seed(chosen.seed)))
+            print(shrink_seed(chosen.seed))
             sys.exit()
-        sys.exit(not main(chosen))
+        sys.exit(main(chosen))

@@ -46,7 +46,7 @@ MOST_WORKERS = 1 << 16
 
 
 class ClockEvent:
-    """The events of records. Numbers of a record that are not named here are 0.
+    """The events of records. Numbers that `EVENT_NUMBERS` does not name are 0.
 
     They are plain numbers, as to look up a member of an Enum takes as long as to note a record.
     """
@@ -72,6 +72,22 @@ class ClockEvent:
     """The state before `clock` is kept, or would be if the disk took it."""
     END = 10
     """The worker has ended its last clock. Its server may still answer others."""
+
+
+_MESSAGE = ("kind", "peer", "sync", "clock")
+EVENT_NUMBERS = {
+    ClockEvent.PASS: ("value", "clock"),
+    ClockEvent.START: ("segment", "sync", "value", "clock"),
+    ClockEvent.RAN: ("segment", "clock"),
+    ClockEvent.SENT: _MESSAGE,
+    ClockEvent.PASSED: ("kind", "sync", "clock"),
+    ClockEvent.FOLDED: _MESSAGE,
+    ClockEvent.ANSWERED: _MESSAGE,
+    ClockEvent.INSTALLED: _MESSAGE,
+    ClockEvent.KEPT: ("clock",),
+    ClockEvent.END: (),
+}
+"""The numbers of each event's records; the others are 0."""
 
 
 class Trace:

@@ -15,6 +15,7 @@ members are a channel, which loses, doubles and reorders none. The rules:
    once, in order, and not while a segment runs. A pass begins, and a state is kept, when all clocks
    are finished; a run that goes on begins with the clock of a kept state. All workers run the same
    passes, each at the same slack, which is at most that of the run. After its end it runs nothing.
+4. A record has the numbers of its event alone: the others are 0.
 
 A trace that was cut, as that of a worker that was killed, is right up to its cut. What others have
 heard of the worker after it is taken as it is.
@@ -26,8 +27,10 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tux.base.errors import DataError
-from tux.clock.trace import ClockEvent, WorkerTrace
+from tux.clock.trace import EVENT_NUMBERS, RECORD, ClockEvent, WorkerTrace
 from tux.messages.message import Kind
 
 ROWS = 4096
@@ -109,6 +112,8 @@ class TraceReplay:
 
     def run(self) -> None:
         """Take all records."""
+        for worker in self._workers.values():
+            self._check_numbers(worker)
         moved = True
         while moved:
             moved = False
@@ -120,6 +125,18 @@ class TraceReplay:
             if worker.at < worker.count:
                 raise self._rule_error(worker, "it comes before it was sent, or was never sent")
         self._check_rest()
+
+    def _check_numbers(self, worker: TracedWorker) -> None:
+        """Demand that no record has a number which is not of its event."""
+        records = worker.trace.records
+        for event, names in EVENT_NUMBERS.items():
+            rows = np.flatnonzero(records["event"] == event)
+            for name in set(RECORD.names or ()) - {"event", *names}:
+                extra = rows[records[name][rows] != 0]
+                if len(extra):
+                    worker.at = int(extra[0])
+                    found = records[name][worker.at]
+                    raise self._rule_error(worker, f"it has the {name} {found}, and needs none")
 
     def kept_clocks(self) -> set[int]:
         """Return the clocks before which all workers have kept their states."""
@@ -151,7 +168,7 @@ class TraceReplay:
                 rank = worker.trace.rank
                 if not self._receive(worker, Kind.TOTALS, rank, sync, clock):
                     return False
-                self._channels[Kind.CONTRIBUTION, rank, 0, sync].append(clock)
+                self._channels[kind, rank, 0, sync].append(clock)
             case ClockEvent.FOLDED:
                 return self._fold(worker, kind, peer, sync, clock)
             case ClockEvent.ANSWERED:
