@@ -61,8 +61,8 @@ def test_right_traces_pass(tmp_path, make, k, slack):
         assert (counts.starts, counts.workers) == (1, k) and counts.clocks > 3
         assert counts.events == sum(len(each.records) for each in all_traces(folder).values())
         stalest = max(stalest, counts.stalest)
-    if slack != ENDLESS:  # one worker waits for rows that it pulls from its own server alone
-        assert stalest == (0 if k == 1 and make is ExactMeetings else slack)
+    if slack != ENDLESS:
+        assert stalest == (0 if k == 1 else slack)
 
 
 def all_traces(folder, attempt=1):

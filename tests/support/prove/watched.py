@@ -38,12 +38,13 @@ class WatchedList:
         self.ordered = 0  # pairs of items that change one number, in all lists
 
     def begin_list(self, partition, runs: np.ndarray) -> None:
-        """Begin a list that a worker's kernel is to run."""
-        tables = {
-            **partition.tables,
-            **{f"{n} masters": t for n, t in partition.server.tables.items()},
-        }
-        del tables["tau"]  # threads add to copies of it
+        """Begin a list that a worker's kernel is to run; nothing of it is looked at without its
+        `partition`.
+        """
+        tables = {}
+        if partition is not None:
+            tables = {f"{n} masters": t for n, t in partition.server.tables.items()}
+            tables |= {n: t for n, t in partition.tables.items() if n != "tau"}  # as it has copies
         self.arrays = {
             f"{name}.{f}": array
             for name, table in tables.items()
@@ -91,7 +92,8 @@ def watched_turns() -> Iterator[WatchedList]:
 
     def watch(kernel, threads, call, turns):
         _, runs, *_ = call.args[1]
-        watched.begin_list(kernel._partition, runs)
+        # what one thread runs by its plan takes no turns
+        watched.begin_list(kernel._partition if kernel._plan.threads else None, runs)
         run_on(kernel, 1, call, turns)
 
     with (
