@@ -49,7 +49,8 @@ def test_a_real_round(tmp_path, monkeypatch):
         SoakPlan(CASE, FLAGS, strikes), "0-0", RightRuns(tmp_path / "right"), tmp_path
     )
     assert seen.faults == {}
-    assert seen.counts["worker killed"] == 1 and seen.counts["resumed"] == 1
+    # the checkpoint is damaged before or after the command has ended with its worker
+    assert seen.counts["worker killed"] == 1 and seen.counts["resumed"] in (1, 2)
     assert not (tmp_path / "0-0").exists()
 
 
