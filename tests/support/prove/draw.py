@@ -251,8 +251,12 @@ def draw_stage(of: ProgramDraw, depth: int = 0):
 
 
 def close_changes(of: ProgramDraw, stages: list) -> list:
-    """Add what must come last: an Apply of each type, and a GlobalSync where totals are."""
-    closing = [draw_apply(of, name) for name in of.vertices if of.chance(0.97)]
+    """Add what must come last: an Apply of each type, and a GlobalSync where totals are.
+
+    What the blocks of a mini-batch gather behind their last Apply, later blocks see or not, as the
+    slack has it, so a steady program closes all types.
+    """
+    closing = [draw_apply(of, name) for name in of.vertices if of.chance(0.97) or of.steady]
     return [*stages, *closing, *([draw_sync(of)] if of.context else [])]
 
 
