@@ -98,10 +98,11 @@ class Repeat(Stage):
         steps = [stage.step(partition) for stage in self.inside]
         if self.until is None:
             assert self.times is not None
-            return Repetitions(partition, steps, self._number(partition, "times", self.times))
+            times = self._number(partition, "times", self.times)
+            return Repetitions(self.label, steps, times)
         most = self._number(partition, "most", self.most)
         return RepetitionsUntil(
-            partition, steps, most, self._bind_until(partition), self._too_many(most)
+            self.label, steps, most, self._bind_until(partition), self._too_many(most)
         )
 
     def _number(self, partition: Partition, name: str, chosen: int | str) -> int:
@@ -162,8 +163,8 @@ class Repeat(Stage):
 class Repetitions(RepeatedSteps):
     """The steps of a Repeat with `times`, on one worker."""
 
-    def __init__(self, partition: Partition, steps: Sequence[Step], most: int) -> None:
-        self._partition, self.steps, self.most = partition, steps, most
+    def __init__(self, label: str, steps: Sequence[Step], most: int) -> None:
+        self.label, self.steps, self.most = label, steps, most
 
     def repetitions(self) -> Iterator[int]:
         """Yield the number of each repetition, counted over the whole run."""
@@ -179,13 +180,13 @@ class RepetitionsUntil(Repetitions):
 
     def __init__(
         self,
-        partition: Partition,
+        label: str,
         steps: Sequence[Step],
         most: int,
         enough: Callable[[], bool],
         too_many: ProgramError,
     ) -> None:
-        super().__init__(partition, steps, most)
+        super().__init__(label, steps, most)
         self._enough, self._too_many = enough, too_many
 
     def repetitions(self) -> Iterator[int]:

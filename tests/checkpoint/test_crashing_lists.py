@@ -23,7 +23,7 @@ from tux.runs.resume import states_of
 
 MANIFEST = CheckpointManifest(epoch=1, turns=0, workers=1, **UNKNOWN)
 HEAD = StateHead(
-    1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, []
+    1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, {}
 )
 
 

@@ -29,7 +29,7 @@ from tux.base.errors import Refused
 from tux.engine.shares import are_alike, shares_of
 from tux.graph import store
 from tux.graph.partitioned import partition_inputs
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 MOVES = [(1, 2), (2, 1), (3, 2), (2, 3), (1, 4)]
 
@@ -99,6 +99,38 @@ def test_the_best_model_moves_too(k, n):
     after = knowledge([each.worker for each in others])
     for name in ("item.most", "item.mean", "user.list", "user.size"):
         assert after[name] == best[name], name
+
+
+class RepeatedMeetings(FieldMeetings):
+    """Several workers go twice through repetitions, which one worker does not have."""
+
+    def stages(self, cluster):
+        visit, times = Exchange(meet), cluster.workers
+        visits = [Repeat(visit, times=times)] * 2 if times > 1 else [visit]
+        return [*visits, Apply("item", note), Apply("user", rest), GlobalSync(report)]
+
+
+def test_repetitions_that_other_numbers_of_workers_have_keep_their_count():
+    program, inputs = RepeatedMeetings(), rating_inputs()
+    trainings, cluster = trainings_of(program, inputs, 1)
+    for k, n, expected in (
+        (1, 2, {}),
+        (2, 3, {2: 2}),
+        (3, 1, {2: 2, 3: 3}),
+        (1, 2, {2: 2, 3: 3}),
+        (2, 1, {2: 4, 3: 3}),
+    ):
+        train(trainings, cluster, trainings[0].worker.epoch + 1)
+        trainings, cluster = move_trainings(program, inputs, trainings, n)
+        known = {}
+        for times, count in expected.items():
+            label = f"Repeat(Exchange(meet), times={times})"
+            known |= {label: count, f"{label} 2": count}  # the two are alike but for their place
+        now = trainings[0].state().head.repetitions
+        assert {label: count for label, count in now.items() if count} == known, (k, n)
+    visits = 1 + 2 * 2 + 2 * 3 + 1 + 2 * 2
+    met = trainings[0].worker.tables["user"].arrays["met"]
+    assert met.sum() == visits * inputs.train.fields["count"].sum()
 
 
 def test_a_mean_that_was_not_sent_is_refused():

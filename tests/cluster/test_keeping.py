@@ -31,7 +31,7 @@ from tux.engine.stretch import Stretch
 
 PROGRAMS = [ExactMeetings, RandomWalks]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
+HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, {})
 
 
 def probe(make, k, slack, seed):

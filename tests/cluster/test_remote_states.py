@@ -29,7 +29,7 @@ from tux.messages.message import Kind
 
 PART = "part"
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
+HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, {})
 
 
 class FullDiskKeeper(InMemory):

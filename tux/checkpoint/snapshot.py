@@ -118,7 +118,7 @@ class StateHead(msgspec.Struct, forbid_unknown_fields=True):
     since: int  # evaluations since the best
     best: float | None
     best_epoch: int
-    repetitions: list[int]  # of each Repeat, in the order of the program
+    repetitions: dict[str, int]  # of each Repeat so far, those of former numbers of workers too
     lists: list[ListSegment] = []  # where lists on disk are
 
 

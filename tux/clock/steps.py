@@ -108,9 +108,11 @@ class Blocks(Step):
 class RepeatedSteps(Step):
     """Steps that run again and again.
 
-    `depends_on_answers`: the clocks before a repetition must be finished to know whether it begins.
+    `label` is that of their stage. `depends_on_answers`: the clocks before a repetition must be
+    finished to know whether it begins.
     """
 
+    label: str
     steps: Sequence[Step]
     begun = 0
     """Repetitions so far."""

@@ -63,6 +63,7 @@ class Training:
         self._since = 0  # evaluations since the best
         self._best_model = ModelCopy(worker)
         self._resumed: StateHead | None = None
+        self._repetitions: dict[str, int] = {}  # in the state from which the run went on
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # at the last record, or before the stretch
@@ -212,7 +213,8 @@ class Training:
             since=self._since,
             best=self.best if self.best_epoch else None,
             best_epoch=self.best_epoch,
-            repetitions=[each.begun for each in self._repeated_steps()],
+            repetitions=self._repetitions
+            | {name: each.begun for name, each in self._repeated_steps().items()},
             lists=worker.spool.segments() if worker.spool else [],
         )
         best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
@@ -227,18 +229,17 @@ class Training:
         kept = [name for name in state.arrays if name.startswith("best/")]
         if kept:
             self._best_model.allocate()
-        if len(kept) != len(self._best_model.arrays) or len(head.repetitions) != len(
-            self._repeated_steps()
-        ):
-            raise other_program("it has other fields or stages")
+        if len(kept) != len(self._best_model.arrays):
+            raise other_program("it has other fields")
         for number, array in enumerate(self._best_model.arrays):
             array[...] = state.arrays[f"best/{number}"]
         if worker.spool:
             worker.spool.go_on(head.lists)
         elif head.lists:
             raise other_program("it has lists on disk")
-        for each, begun in zip(self._repeated_steps(), head.repetitions, strict=True):
-            each.begun = begun
+        self._repetitions = head.repetitions
+        for name, each in self._repeated_steps().items():
+            each.begun = head.repetitions.get(name, 0)
         worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
         self.reached = head.epoch
         worker.most_stale, self.seconds = head.most_stale, head.counts.trained
@@ -285,8 +286,13 @@ class Training:
         """
         return outline(self._stages, self.worker.epoch)
 
-    def _repeated_steps(self) -> list[RepeatedSteps]:
-        return [*repeated_steps([*self._setup, *self._stages, *self._evaluate])]
+    def _repeated_steps(self) -> dict[str, RepeatedSteps]:
+        """Name the repeated steps by their labels, and those that are alike also by a number."""
+        out: dict[str, RepeatedSteps] = {}
+        for each in repeated_steps([*self._setup, *self._stages, *self._evaluate]):
+            alike = sum(each.label == other.label for other in out.values())
+            out[f"{each.label} {alike + 1}" if alike else each.label] = each
+        return out
 
     def edges(self) -> Pieces:
         """Return the edges trained on, which are read when they are asked for."""

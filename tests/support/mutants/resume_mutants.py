@@ -65,7 +65,7 @@ def a_resumed_run_counts_epochs_anew(original):
 @program_mutant(Training, "resume")
 def a_resumed_run_counts_repetitions_anew(original):
     def resume(self, state):
-        head = _with(state.head, repetitions=[0] * len(state.head.repetitions))
+        head = _with(state.head, repetitions={})
         original(self, state._replace(head=head))
 
     return resume
