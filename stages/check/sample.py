@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from tux.base.cache import cache_folder
+from tux.base.forks import Fork
 from tux.stages.check import checks
 from tux.stages.check.explain import udf_error
 from tux.stages.kernel.compile import InjectedGlobal, Kernel, plain
@@ -142,18 +143,15 @@ class SampledKernel:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Kernel | Fork,
         checked: Callable[[], Kernel],
         source: str,
         injected: dict[str, InjectedGlobal],
         indices: Callable[[], bool],
     ) -> None:
-        self._kernel, self.checked, self._source, self._injected = (
-            kernel,
-            checked,
-            source,
-            injected,
-        )
+        self._built: Any = kernel
+        self.checked = checked
+        self._source, self._injected = source, injected
         self._indices = indices
         self._udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
         self.pending = 3  # calls without edges or vertices that are looked at in vain
@@ -169,7 +167,7 @@ class SampledKernel:
     def run(self, *arguments: Any) -> None:
         """Run the kernel, whose call has been looked at."""
         try:
-            self._kernel(*arguments)
+            self._built(*arguments)
         except MemoryError:
             raise
         except Exception as error:
@@ -181,7 +179,9 @@ class SampledKernel:
             return True
         if not self.pending:
             return False
-        mark = _mark(self._kernel.__module__, arguments)
+        if isinstance(self._built, Fork):
+            self._built = self._built.result()
+        mark = _mark(self._built.__module__, arguments)
         wrong, steps = (
             (False, 1) if mark.exists() else look_at_call(self._source, self._injected, arguments)
         )

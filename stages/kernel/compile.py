@@ -13,32 +13,30 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numba
-import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.core.compiler_lock import global_compiler_lock
 
 from tux.base.cache import cache_errors, cache_folder
-from tux.base.compiled import add_disk_cache
+from tux.base.compiled import add_disk_cache, has_empty_cache
 from tux.base.errors import ProgramError, TuxError
+from tux.base.forks import Fork, Forks
 from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
-from tux.rows.vectors import dot, meaning_in_udf
-from tux.stages.analysis.reads import global_names
-from tux.stages.analysis.udf_source import compile_like, definition
 from tux.stages.check import checks, signed
 from tux.stages.check.explain import compile_error, failed_check_error, program_errors
 from tux.stages.check.signed import has_unsigned
 from tux.stages.check.sites import Sites
 from tux.stages.kernel import arithmetic
-from tux.stages.kernel.bind import place
 from tux.stages.kernel.fingerprint import fingerprint
 from tux.stages.kernel.line_table import line_options
 from tux.stages.kernel.source_file import keep_source
+from tux.stages.kernel.udf_copies import Copies
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -52,12 +50,6 @@ OPTIONS: dict[str, Any] = {
 EXACT: dict[str, Any] = {name: chosen for name, chosen in OPTIONS.items() if name != "fastmath"}
 """The options where compiled code is to round as plain Python does."""
 
-# Of UDFs, which only kernels call.
-_INLINED: dict[str, Any] = {
-    "forceinline": True,
-    "no_cpython_wrapper": True,
-}
-
 # As text that is the same in every process: the order of a set's members is not.
 _CHOSEN = sorted(
     (name, sorted(value) if isinstance(value, set) else value) for name, value in OPTIONS.items()
@@ -67,7 +59,8 @@ Kernel = Callable[..., None]
 
 _LOADED: dict[str, Kernel] = {}
 """The compiled kernels of this process, by name: of several runs of a program, only the first loads
-them from the cache folder.
+them from the cache folder. The first of all is compiled here, so that forks have what all kernels
+call.
 """
 
 
@@ -119,11 +112,12 @@ def build(
     """
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        how = {"jit": jit, "single": single, "lines": lines, "exact": exact}
-        kernel = _build_kernel(source, injected, args, None, **how)
+        kernel: Kernel = _build_kernel(
+            source, injected, args, None, jit=jit, single=single, lines=lines, exact=exact
+        )
         return kernel if jit else _with_program_errors(kernel, udfs)
     sites = Sites(signed=has_unsigned(args), single=single)
-    how = {"jit": jit, "single": single, "exact": exact}
+    how: dict[str, Any] = {"jit": jit, "single": single, "exact": exact}
     try:
         kernel = _build_kernel(source, injected, args, sites, **how)
     # numba's own checks then, and its reasons in terms of the source as it was written
@@ -138,6 +132,20 @@ def build(
             raise failed_check_error(error, sites.found, udfs) from error
 
     return _with_program_errors(run_checked, udfs)
+
+
+def build_beside(
+    source: str,
+    injected: dict[str, InjectedGlobal],
+    args: tuple[Any, ...],
+    forks: Forks,
+    *,
+    single: bool,
+) -> Kernel | Fork:
+    """Return the kernel that `build` makes, or one of the `forks` of this process, which compiles
+    it, and of which it is the result.
+    """
+    return _build_kernel(source, injected, args, None, jit=True, single=single, forks=forks)
 
 
 def _with_program_errors(kernel: Kernel, udfs: list[Any]) -> Kernel:
@@ -160,7 +168,8 @@ def _build_kernel(
     single: bool,
     lines: bool = False,
     exact: bool = False,
-) -> Kernel:
+    forks: Forks | None = None,
+) -> Any:
     """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
     Find it in this process or in the cache folder if it was compiled before.
     """
@@ -169,7 +178,13 @@ def _build_kernel(
     meanings = [i.spec[1] for i in injected.values() if i.kind == "parameters"]
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
     unsigned = has_unsigned(args)
-    how = {"jit": jit, "unsigned": unsigned, "single": single, "lines": lines, "exact": exact}
+    how: dict[str, Any] = {
+        "jit": jit,
+        "unsigned": unsigned,
+        "single": single,
+        "lines": lines,
+        "exact": exact,
+    }
     scope = None if sites is None else _scope(injected, sites, _NAMED, **how)  # finds the sites
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
     if lines:
@@ -183,15 +198,27 @@ def _build_kernel(
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
     name = f"tux_kernel_{fingerprint(parts, [*udfs.values(), *meanings])}"
-    if jit and (loaded := _LOADED.get(name)):
-        return loaded
+    if jit and (found := _LOADED.get(name) or (forks and forks.get(name))):
+        return found
     scope = scope or _scope(injected, sites, _NAMED, **how)
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
     dispatcher = numba.njit(**_options(lines=lines, exact=exact))(kernel)
-    if not lines:
-        dispatcher = add_disk_cache(dispatcher, kernel)
+    if lines:
+        return _compile(name, dispatcher, signature, udfs)
+    dispatcher = add_disk_cache(dispatcher, kernel)
+    compile_here = partial(_compile, name, dispatcher, signature, udfs)
+    if forks and _LOADED and has_empty_cache(dispatcher):
+        with global_compiler_lock:  # which no other thread holds then: a fork has this one alone
+            fork = forks.start(name, partial(dispatcher.compile, signature), compile_here)
+        if fork:
+            return fork
+    return compile_here()
+
+
+def _compile(name: str, dispatcher: Any, signature: Any, udfs: dict[str, Any]) -> Kernel:
+    """Compile a kernel, or load what is kept of it."""
     try:
         with cache_errors():
             dispatcher.compile(signature)
@@ -269,108 +296,6 @@ def _scope(
     for n in ("take", "begin_run", "end_run", "begin", "finish"):
         scope[n] = getattr(_TURNS[jit], n)
     return scope
-
-
-class Copies:
-    """Copies of UDFs, and of the plain functions that they read or close over: compiled by numba
-    and inlined, with checks at `sites`, or both; `unsigned`: with signed differences; `single`:
-    literals and whole numbers meet float32. `named`: the functions that rewritten UDFs call;
-    `options`: those that numba gets.
-    """
-
-    def __init__(
-        self,
-        sites: Sites | None,
-        named: dict[str, Any],
-        *,
-        jit: bool,
-        unsigned: bool = False,
-        single: bool = False,
-        options: dict[str, Any] = OPTIONS,
-    ) -> None:
-        self.sites, self.named, self.jit = sites, named, jit
-        self.unsigned, self.single = unsigned, single
-        # for sources that are not to be had
-        self.options = options if sites is None else options | {"boundscheck": True}
-        self._made: dict[Any, Any] = {}
-
-    def of(self, udf: Any) -> Any:
-        """Return the copy of a UDF. Raise ProgramError where a function calls itself."""
-        return self._copy(udf, udf)
-
-    def of_meaning(self, meaning: Any) -> Any:
-        """Return the copy of what a parameter's choice means: a function, or a NamedTuple of
-        functions and numbers.
-        """
-        if not isinstance(meaning, tuple):
-            return self._copy(meaning, meaning)
-        members = [self._copy(each, each) for each in meaning]
-        if self.single:
-            members = [np.float32(v) if isinstance(v, float) else v for v in members]
-        return type(meaning)(*members)
-
-    def _rewrite(self, function: types.FunctionType) -> types.CodeType | None:
-        if self.sites:
-            return self.sites.rewrite(function)
-        code = function.__code__
-        if not (self.unsigned or self.single or arithmetic.has_products(code)):
-            return None
-        found = definition(code)
-        if found is None:
-            if self.single:
-                raise ProgramError(
-                    f"precision is {arithmetic.PRECISION!r}, and the text of {function.__name__} "
-                    "cannot be read",
-                    where=place(function),
-                    do="write it with `def` in a file, or remove `precision`",
-                )
-            return None
-        changed = self.unsigned and signed.sign_differences(found)
-        changed |= arithmetic.rewrite(found, function, single=self.single)
-        return compile_like(found, code) if changed else None
-
-    def _values(self, defaults: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        """Return the values of parameters that are left out."""
-        if not self.single or defaults is None:
-            return defaults
-        return tuple(np.float32(v) if type(v) is float else v for v in defaults)
-
-    def _copy(self, found: Any, udf: Any) -> Any:
-        found = meaning_in_udf(found)
-        # by a decorator of the user's
-        compiled = self.sites is not None and isinstance(found, Dispatcher)
-        function = found.py_func if compiled else found
-        if not isinstance(function, types.FunctionType):
-            return found
-        if self._made.get(function, function) is None:
-            what = f"UDF {udf.__name__} cannot be compiled: {function.__name__} calls itself"
-            raise ProgramError(what, where=place(function), do="write it as a loop")
-        if function not in self._made:
-            self._made[function] = None  # while it is being compiled
-            code = self._rewrite(function) or function.__code__
-            names = global_names(code)
-            scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
-            # what is declared to numba stays as it is; `dot` is a function like the user's
-            scope |= {
-                n: self._copy(v, udf) if v is dot else v
-                for n, v in self.named.items()
-                if n in names
-            }
-            scope["__builtins__"] = __builtins__
-            cells = dict(
-                zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-            )
-            closure = tuple(
-                types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars
-            )
-            copy = types.FunctionType(
-                code, scope, function.__name__, self._values(function.__defaults__), closure
-            )
-            copy.__kwdefaults__ = function.__kwdefaults__
-            self._made[function] = (
-                numba.njit(**_INLINED, **self.options)(copy) if self.jit else copy
-            )
-        return self._made[function]
 
 
 def _module(name: str, source: str, scope: dict[str, Any]) -> Any:

@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
+import tux.base.linked
 import tux.rows.edge_slice
 import tux.rows.extreme
 import tux.rows.meanings
@@ -35,12 +36,13 @@ from tux.stages.analysis.reads import global_reads
 @cache
 def engine() -> bytes:
     """Return the text of the engine's own part of every kernel: rows, slices of edges, values with
-    keys, random streams, turns, stores that are kept, vectors, and meanings of choices.
+    keys, random streams, turns, stores that are kept, vectors, meanings of choices, and how
+    functions are linked into it.
     """
     own = tux.rows
     rows = [own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores, own.vectors]
-    rows.append(own.meanings)
-    return b"".join(Path(str(module.__file__)).read_bytes() for module in rows)
+    of = [*rows, own.meanings, tux.base.linked]
+    return b"".join(Path(str(module.__file__)).read_bytes() for module in of)
 
 
 def processor() -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from tux.rows.turns import HI, LO
 from tux.stages.check.sample import SampledKernel
 from tux.stages.check.stage_indices import StageIndices
 from tux.stages.kernel.arithmetic import PRECISION
-from tux.stages.kernel.compile import InjectedGlobal, Kernel, build
+from tux.stages.kernel.compile import InjectedGlobal, Kernel, build, build_beside
 from tux.stages.kernel.line_shares import line_shares, traced_shares
 
 
@@ -59,10 +59,16 @@ def compile_kernel(
     its time goes.
     """
     body = "\n".join(f"    {line}" for line in lines)
-    how = {"single": partition.program.precision == PRECISION}
+    kernel: Any
+    how: dict[str, Any] = {"single": partition.program.precision == PRECISION}
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
     with partition.timing("compile"):
-        kernel = build(source, injected, examples, jit=partition.jit, check=partition.check, **how)
+        if partition.forks and partition.jit and not partition.check and meter is None:
+            kernel = build_beside(source, injected, examples, partition.forks, **how)
+        else:
+            kernel = build(
+                source, injected, examples, jit=partition.jit, check=partition.check, **how
+            )
     if meter is not None and not partition.check:
         again = partial(build, source, injected, examples, jit=True, lines=True, **how)
         meter.lines = partial(line_shares, kernel, again) if partition.jit else traced_shares

@@ -64,7 +64,7 @@ def test_machines_may_differ_in_the_place_of_a_program_not_in_its_text(tmp_path)
 def test_each_worker_of_a_machine_has_its_threads(monkeypatch, threads):
     users = np.arange(12)
     edges = from_arrays(users, users % 3, ends=("user", "item"), value=np.ones(12, np.float32))
-    monkeypatch.setattr(module, "Training", lambda worker: None)
+    monkeypatch.setattr(module, "Training", lambda worker, compilers: None)
     monkeypatch.setattr(module, "Incarnations", lambda job, folder, *rest: folder)
     folder = prepare(
         "mf",
@@ -118,9 +118,9 @@ def test_kernels_are_compiled_with_few_edges_and_are_those_of_the_workers(tmp_pa
     edges = from_arrays(src, dst, ends=("first", "second"), weight=np.ones(800, np.float32))
     seen = []
 
-    def training(worker):
+    def training(worker, compilers):
         seen.append(len(worker.graph.edges))
-        return Training(worker)
+        return Training(worker, compilers=compilers)
 
     monkeypatch.setattr(module, "COMPILED_EDGES", 10)
     monkeypatch.setattr(module, "Training", training)

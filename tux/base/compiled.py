@@ -30,3 +30,11 @@ def add_disk_cache(made: Any, function: Callable[..., Any]) -> Any:
         except RuntimeError:  # numba found no place for its cache
             pass
     return made
+
+
+def has_empty_cache(made: Any) -> bool:
+    """Return whether there is a place for a cache on disk of what numba compiles to `made`, and
+    nothing in it.
+    """
+    cache = getattr(made, "_cache", None)
+    return isinstance(cache, SealedCache) and not cache.has_files()

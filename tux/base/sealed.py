@@ -82,6 +82,10 @@ class SealedCache(FunctionCache):
             locator.get_source_stamp(),
         )
 
+    def has_files(self) -> bool:
+        """Return whether there are files of the function."""
+        return os.path.lexists(self._cache_file._index_path)
+
 
 class _SealedFiles(IndexDataCacheFile):
     """The index and the data of one function. What lies behind a pickle, numba does not read."""

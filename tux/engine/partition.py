@@ -14,6 +14,7 @@ import numpy as np
 from tux.arrays.ids import Ids
 from tux.arrays.integers import index_dtype
 from tux.base.counts import add_counts
+from tux.base.forks import Forks
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.clock import ENDLESS, MOST_SLACK, assumed_slack
 from tux.clock.steps import Sync
@@ -77,6 +78,7 @@ class Partition:
         # of a worker of which there are others alike: kernels by what they are compiled of, and the
         # attributes that functions may ask for
         self.kernels_kept: dict[Any, Any] | None = None
+        self.forks: Forks | None = None  # that compile kernels, while stages are prepared
         self.trace: Trace | None = None
         self._start_counters()
         self.transport = transport

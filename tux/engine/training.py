@@ -45,10 +45,11 @@ class Training:
 
     Creating it lays out the edges and compiles the kernels. `seconds` is training time alone:
     set-up stages and the stages of the epochs, not loading, compiling, or evaluating. `marks`, if
-    there are any, keep states of the run; one that is resumed begins with `resume`.
+    there are any, keep states of the run; one that is resumed begins with `resume`. `compilers`:
+    how many kernels are compiled at a time, None: as many as the worker has threads.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, *, compilers: int | None = None) -> None:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
         self.marks: CheckpointPolicy | None = None
@@ -71,10 +72,11 @@ class Training:
         setup, stages, evaluate = (stages_of(program, name, worker.cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
         refuse_dependence(program, [*setup, *stages], evaluate)
-        self._setup, self._stages, self._evaluate = (
-            worker.prepare(each, name)
-            for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
-        )
+        with worker.compiling_at_once(compilers or worker.threads.count):
+            self._setup, self._stages, self._evaluate = (
+                worker.prepare(each, name)
+                for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
+            )
         # whether a record of an epoch that is not evaluated has the monitored metric
         self._monitors = any(stage.may_set(program, program.monitor) for stage in stages)
         refuse_lost_deltas(worker, every)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from tux.base.forks import Forks
 from tux.clock.steps import Step
 from tux.engine.clock_loop import ClockLoop, EndedEpoch, PassEpochs
 from tux.engine.initial import check_data, fill_rows
@@ -78,6 +80,20 @@ class Worker(Partition):
         if self.profile:
             self.profile.method = method
         return [stage.step(self) for stage in stages]
+
+    @contextmanager
+    def compiling_at_once(self, most: int) -> Iterator[None]:
+        """Have kernels of the stages that the body prepares compiled by this process and its forks,
+        `most` at a time.
+        """
+        with Forks(most) as forks:
+            self.forks = forks
+            try:
+                yield
+            finally:
+                self.forks = None
+            with self.timing("compile"):
+                forks.await_all()
 
     def run(self, steps: Sequence[Step], slack: int | None = None) -> None:
         """Run one pass over `steps`, each block of a mini-batch and each run of other steps being a

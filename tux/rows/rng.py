@@ -12,11 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.core import cgutils, types
 from numba.core.datamodel.models import StructModel
 from numba.extending import intrinsic, overload_method, register_model
 from numba.np.arrayobj import make_array
+
+from tux.base.linked import linked_njit
 
 _MASK = (1 << 64) - 1
 _GOLDEN, _M1, _M2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -101,14 +102,14 @@ def _advance(typingctx: Any, rng: Any) -> Any:
     return types.uint64(rng), codegen
 
 
-@njit(forceinline=True)
+@linked_njit(forceinline=True)
 def _compiled_mix(z):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_M1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_M2)
     return z ^ (z >> np.uint64(31))
 
 
-@njit(forceinline=True)
+@linked_njit(forceinline=True)
 def compiled_seed_stream(state, key, a, b):  # type: ignore[no-untyped-def]
     """Start a stream as `seed_stream` does, compiled."""
     first = _compiled_mix(np.uint64(key) + np.uint64(a + 1) * np.uint64(_GOLDEN))

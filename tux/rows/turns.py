@@ -21,12 +21,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from tux.base.compiled import cached_njit
+from tux.base.linked import linked_njit
 
 MOST_LANES = 16
 """Copies of the context that a kernel's runs add to in turn, at most."""
@@ -108,7 +108,7 @@ def _look(typingctx: Any, array: Any, at: Any) -> Any:
     return types.int64(array, types.int64), codegen
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def _wait_for_turn(turns, place, need):  # type: ignore[no-untyped-def]
     """Wait until a turn is `need`; return False if a thread has failed."""
     spins = 0
@@ -136,20 +136,20 @@ def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
     return _look(board, at) != value
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def take(turns):  # type: ignore[no-untyped-def]
     """Take the next run and return its number."""
     return _add(turns, NEXT * STRIDE)
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def begin_run(turns, run):  # type: ignore[no-untyped-def]
     """Wait for the lane of a run; return False if a thread has failed."""
     lanes = turns[USED_LANES * STRIDE]
     return lanes == 0 or _wait_for_turn(turns, LANE + run % lanes, run // lanes)
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def end_run(turns, run):  # type: ignore[no-untyped-def]
     """Pass the lane of a run on."""
     lanes = turns[USED_LANES * STRIDE]
@@ -157,7 +157,7 @@ def end_run(turns, run):  # type: ignore[no-untyped-def]
         _add(turns, (LANE + run % lanes) * STRIDE)
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def begin(turns, items, item):  # type: ignore[no-untyped-def]
     """Wait for the turns of an item; return False if a thread has failed: then no item begins."""
     if _look(turns, FAILED * STRIDE) != 0:
@@ -168,7 +168,7 @@ def begin(turns, items, item):  # type: ignore[no-untyped-def]
     return second == 0 or _wait_for_turn(turns, second, items[item, SECOND_NEED])
 
 
-@njit(nogil=True)
+@linked_njit(nogil=True)
 def finish(turns, items, item):  # type: ignore[no-untyped-def]
     """Pass the turns of an item on."""
     first, second = items[item, FIRST], items[item, SECOND]

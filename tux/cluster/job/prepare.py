@@ -151,12 +151,12 @@ def _state_fields(states: StatePlan) -> dict[str, Any]:
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, in this process. A few edges and rows are enough: the
-    workers lay all out again.
+    """Compile the kernels of all workers, here, as no worker runs yet. A few edges and rows are
+    enough: the workers lay all out again.
     """
     phase("layout and compile")
     worker = job.worker(rank, most=COMPILED_EDGES)
-    Training(worker)
+    Training(worker, compilers=cores())
     worker.release()
 
 
