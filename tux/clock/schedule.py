@@ -101,13 +101,23 @@ def segments(steps: Iterable[Step]) -> list[Segment]:
     return out
 
 
-def repeated_steps(steps: Iterable[Step]) -> Iterator[RepeatedSteps]:
-    """Yield all steps that repeat others, in the order of the program."""
+def name_repeated_steps(steps: Iterable[Step]) -> dict[str, RepeatedSteps]:
+    """Name all steps that repeat others, in the order of the program, by their labels; those that
+    are alike also by a number.
+    """
+    out: dict[str, RepeatedSteps] = {}
+    for each in _repeated_steps(steps):
+        alike = sum(each.label == other.label for other in out.values())
+        out[f"{each.label} {alike + 1}" if alike else each.label] = each
+    return out
+
+
+def _repeated_steps(steps: Iterable[Step]) -> Iterator[RepeatedSteps]:
     for step in steps:
         if isinstance(step, RepeatedSteps):
             yield step
         if isinstance(step, RepeatedSteps | Blocks):
-            yield from repeated_steps(step.steps)
+            yield from _repeated_steps(step.steps)
 
 
 class Outline(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from tux.checkpoint.model_copy import ModelCopy
 from tux.checkpoint.snapshot import Counts, State, StateHead, arrays_of, other_program, put_back
 from tux.checkpoint.spool import SpooledLists
-from tux.clock.schedule import Outline, outline, repeated_steps
-from tux.clock.steps import BarrierStep, RepeatedSteps
+from tux.clock.schedule import Outline, name_repeated_steps, outline
+from tux.clock.steps import BarrierStep
 from tux.engine.checks import (
     check_finite,
     refuse_dependence,
@@ -77,6 +77,7 @@ class Training:
                 worker.prepare(each, name)
                 for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
             )
+        self._repeated = name_repeated_steps([*self._setup, *self._stages, *self._evaluate])
         # whether a record of an epoch that is not evaluated has the monitored metric
         self._monitors = any(stage.may_set(program, program.monitor) for stage in stages)
         refuse_lost_deltas(worker, every)
@@ -215,8 +216,7 @@ class Training:
             since=self._since,
             best=self.best if self.best_epoch else None,
             best_epoch=self.best_epoch,
-            repetitions=self._repetitions
-            | {name: each.begun for name, each in self._repeated_steps().items()},
+            repetitions=self._repetitions | {name: s.begun for name, s in self._repeated.items()},
             lists=worker.spool.segments() if worker.spool else [],
         )
         best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
@@ -240,7 +240,7 @@ class Training:
         elif head.lists:
             raise other_program("it has lists on disk")
         self._repetitions = head.repetitions
-        for name, each in self._repeated_steps().items():
+        for name, each in self._repeated.items():
             each.begun = head.repetitions.get(name, 0)
         worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
         self.reached = head.epoch
@@ -287,14 +287,6 @@ class Training:
         not depend on each other's results.
         """
         return outline(self._stages, self.worker.epoch)
-
-    def _repeated_steps(self) -> dict[str, RepeatedSteps]:
-        """Name the repeated steps by their labels, and those that are alike also by a number."""
-        out: dict[str, RepeatedSteps] = {}
-        for each in repeated_steps([*self._setup, *self._stages, *self._evaluate]):
-            alike = sum(each.label == other.label for other in out.values())
-            out[f"{each.label} {alike + 1}" if alike else each.label] = each
-        return out
 
     def edges(self) -> Pieces:
         """Return the edges trained on, which are read when they are asked for."""
@@ -364,7 +356,7 @@ class Training:
             judging,
             worker.epoch + 1,
             skip=turns,
-            repeats=any(repeated_steps(self._stages)),
+            repeats=bool(name_repeated_steps(self._stages)),
         )
         worker.server.epoch, before = stretch.number, worker.clock
         running = worker.execute_epochs(self._stages, stretch) if judging.last else iter(())
