@@ -205,9 +205,17 @@ def _build_kernel(
     if not jit:
         return kernel  # type: ignore[no-any-return]
     dispatcher = numba.njit(**_options(lines=lines, exact=exact))(kernel)
-    if lines:
-        return _compile(name, dispatcher, signature, udfs)
-    dispatcher = add_disk_cache(dispatcher, kernel)
+    if not lines:
+        dispatcher = add_disk_cache(dispatcher, kernel)
+    return _compile_beside(name, dispatcher, signature, udfs, forks)
+
+
+def _compile_beside(
+    name: str, dispatcher: Any, signature: Any, udfs: dict[str, Any], forks: Forks | None
+) -> Kernel | Fork:
+    """Have a fork compile a kernel; compile it here if there can be none, and load it if there is
+    something to load.
+    """
     compile_here = partial(_compile, name, dispatcher, signature, udfs)
     if forks and _LOADED and has_empty_cache(dispatcher):
         with global_compiler_lock:  # which no other thread holds then: a fork has this one alone

@@ -18,7 +18,7 @@ EDGES = from_arrays([0, 0, 1], [1, 2, 2], ends=("user", "item"))
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
 
 
-class Counted(Program):
+class ThreeCounts(Program):
     user = Vertex(n=shared("i8"), twice=shared("i8"))
     item = Vertex(n=shared("i8"))
     link = Edge("user", "item")
@@ -59,7 +59,7 @@ def cold(tmp_path, monkeypatch):
 
 
 def prepare(*stages, most=2):
-    worker = start(Counted(), EDGES)
+    worker = start(ThreeCounts(), EDGES)
     with worker.compiling_at_once(most):
         return worker, worker.prepare(stages)
 
