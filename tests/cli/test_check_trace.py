@@ -64,6 +64,12 @@ def test_a_trace_of_another_slack_is_told(tux, traced_run):
     assert code == 3 and "its clocks ran at slack 7, and the run has slack 0" in err
 
 
+def test_the_slack_of_a_run_on_one_worker_is_0(tux, traced_run):
+    assert tux(*RUN[:-1], "run3", "--slack", "3", "--trace-clocks")[0] == 0
+    code, out, _ = tux("check-trace", "run3")
+    assert code == 0 and out.splitlines()[-1] == "all clocks kept to the rules"
+
+
 @pytest.mark.parametrize("name", ["1-1.clocks", "1-5.clocks"])
 def test_a_trace_of_another_worker_is_told(tux, traced_run, name):
     path = traced_run / "trace" / "1-0.clocks"
