@@ -1,4 +1,4 @@
-"""The parts of edges that follow from the parts that their ends have joined, one after the other."""
+"""The parts of edges, as they follow from the parts that their ends have joined in turn."""
 
 from __future__ import annotations
 

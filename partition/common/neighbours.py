@@ -29,7 +29,7 @@ class Neighbours(NamedTuple):
 
 
 @cached_njit
-def _count(src, dst, lo, hi, degree):  # type: ignore[no-untyped-def]
+def _count(lo, hi, src, dst, degree):  # type: ignore[no-untyped-def]
     """Count the edges of the vertices lo .. hi - 1."""
     for i in range(len(src)):
         u, v = src[i], dst[i]
@@ -40,7 +40,7 @@ def _count(src, dst, lo, hi, degree):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _list(src, dst, lo, hi, high, first, entry):  # type: ignore[no-untyped-def]
+def _list(lo, hi, src, dst, high, first, entry):  # type: ignore[no-untyped-def]
     """Fill the lists of the vertices lo .. hi - 1. `first[v + 1]` begins as the start of v's list
     and is its end when all edges are in.
     """
@@ -56,10 +56,12 @@ def _list(src, dst, lo, hi, high, first, entry):  # type: ignore[no-untyped-def]
             entry[place] = u
 
 
-def _spread_vertices(n: int, m: int, work: Callable[[int, int], object]) -> None:
-    """Give each thread a range of the vertices, of whose edges it looks at all m."""
-    ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(m, 1)))
-    spread(lambda each: work(each.start, each.stop), ranges)
+def _spread_vertices(n: int, work: Callable[..., object], *arrays: np.ndarray) -> None:
+    """Call ``work(lo, hi, *arrays)`` for ranges of the vertices, each by a thread that looks at all
+    edges.
+    """
+    ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(len(arrays[0]), 1)))
+    spread(lambda each: work(each.start, each.stop, *arrays), ranges)
 
 
 def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
@@ -69,7 +71,7 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
     n, m = edges.vertices, edges.edges
     degree = np.zeros(n, np.int32 if m < 2**31 else np.int64)
     for src, dst in edges:
-        _spread_vertices(n, len(src), lambda lo, hi: _count(src, dst, lo, hi, degree))  # noqa: B023
+        _spread_vertices(n, _count, src, dst, degree)
     mean = float(degree.sum(dtype=np.int64) / max(np.count_nonzero(degree), 1))
     high = degree > min(tau * mean, m)
     degree[high] = 0
@@ -80,5 +82,5 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
     unlisted = 0
     for src, dst in edges:
         unlisted += int((high[src] & high[dst]).sum()) if high.any() else 0
-        _spread_vertices(n, len(src), lambda lo, hi: _list(src, dst, lo, hi, high, first, entry))  # noqa: B023
+        _spread_vertices(n, _list, src, dst, high, first, entry)
     return Neighbours(first, entry, high, mean, unlisted)

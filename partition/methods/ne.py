@@ -205,9 +205,7 @@ def _begin_growth(lists: Neighbours) -> _Growth:
     row = np.full((n + most + 1, 4), -1, kind)
     row[:n][lists.high, MARK] = HIGH
     row[n:, BEFORE] = row[n:, AFTER] = np.arange(n, len(row))
-    return _Growth(
-        lists.first[1:].copy(), row, np.array([0, -1, -1, 0, 0]), np.empty(n, kind)
-    )
+    return _Growth(lists.first[1:].copy(), row, np.array([0, -1, -1, 0, 0]), np.empty(n, kind))
 
 
 def full(edges: int, k: int, cap: float | None) -> int:
