@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 from faults.ended import RunRemains, hidden_files
 from faults.running import Running, without_warnings
 from tux.base.errors import TuxError
-from tux.run_folder.folder import read_metrics
-from tux.run_folder.traces import TRACES, check_traces
+from tux.run_folder.folder import read_metrics, read_run
+from tux.run_folder.traces import TRACES, check_traces, newest_attempt
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")
@@ -280,11 +280,16 @@ class Room:
 
 
 def broken_rules(folder: Path) -> list[str]:
-    """List, of each run below a folder that was traced, the first rule that its clocks broke."""
+    """List, of each run below a folder that was traced, the first rule that its clocks broke, and
+    traces that are cut or missing although the run has ended.
+    """
     wrong = []
     for traces in sorted(folder.rglob(TRACES)):
         try:
-            check_traces(traces.parent)
+            last = f"{newest_attempt(traces.parent)}-"
+            cut = [each for each in check_traces(traces.parent).lacking if each.startswith(last)]
+            if cut and read_run(traces.parent).results:
+                wrong.append(f"{', '.join(cut)} of the last start are cut or missing in {traces}")
         except TuxError as error:
             wrong.append(f"{error.what} at {error.where}")
     return wrong

@@ -10,6 +10,7 @@ Ctrl-C ends it with the table so far.
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import signal
 import sys
@@ -19,13 +20,13 @@ from itertools import count
 from pathlib import Path
 
 from faults.__main__ import remains
-from soak.cases import CASES
+from soak.cases import CASES, SoakCase
 from soak.draws import SoakPlan, draw_plan
 from soak.rounds import RightRuns, RoundOutcome, play_round
 from soak.table import count_bad, tabulate
 
 
-def flags() -> argparse.Namespace:
+def flags(argv: list[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__.split("\n\n")[0])
     parser.add_argument("--hours", type=float, default=1.0, help="may be .05 [%(default)s]")
@@ -33,15 +34,18 @@ def flags() -> argparse.Namespace:
     parser.add_argument("--round", type=int, help="this round alone, once")
     parser.add_argument("--only", default="", help="cases, with commas between; others are drawn")
     parser.add_argument("--keep", type=Path, help="keep the folders of wrong runs in this folder")
-    return parser.parse_args()
+    asked = parser.parse_args(argv)
+    if not 0 < asked.hours < math.inf:
+        parser.error(f"argument --hours: a number above 0 is needed, not {asked.hours}")
+    if asked.round is not None and asked.round < 0:
+        parser.error(f"argument --round: rounds are numbered from 0, and {asked.round} is none")
+    return asked
 
 
 def main() -> int:
     """Play rounds until the time is over, print the table, and return the exit code."""
     asked = flags()
-    cases = [case for case in CASES if not asked.only or case.name in asked.only.split(",")]
-    if not cases:
-        sys.exit(f"no such case; there are: {', '.join(case.name for case in CASES)}")
+    cases = choose_cases(asked.only)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing is left then either
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background of a shell
     start, outcomes = time.monotonic(), []
@@ -63,6 +67,17 @@ def main() -> int:
     print("\n" + tabulate(outcomes, time.monotonic() - start))
     print(*(f"left: {each}\n" for each in left), sep="", end="")
     return 1 if count_bad(outcomes) or left else 0
+
+
+def choose_cases(only: str) -> list[SoakCase]:
+    """Return the cases of these names, with commas between; all if there are none. SystemExit for
+    an unknown one.
+    """
+    known = [case.name for case in CASES]
+    names = only.split(",") if only else known
+    if unknown := [name for name in names if name not in known]:
+        sys.exit(f"no case {unknown[0]!r}; there are: {', '.join(known)}")
+    return [case for case in CASES if case.name in names]  # in one order, which draws follow
 
 
 def tell(

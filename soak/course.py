@@ -73,8 +73,8 @@ class Course:
         it was stopped before it had a record, it is started anew. LostRun.
         """
         if not (self.folder / "run.json").exists() and not self._harms_record:
-            if has_checkpoint(self.folder):
-                raise LostRun(f"checkpoints without run.json{self.room.last_output()}")
+            if has_checkpoint(self.folder) or (self.folder / "metrics.jsonl").exists():
+                raise LostRun(f"checkpoints or records without run.json{self.room.last_output()}")
             shutil.rmtree(self.folder, ignore_errors=True)
             self.counts["begun anew"] += 1
             self.command = self._train()

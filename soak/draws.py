@@ -105,7 +105,10 @@ def draw_plan(seed: int, number: int, cases: Sequence[SoakCase] = CASES) -> Soak
         kinds, phases = OF_LINKS, {name: n for name, n in PHASES.items() if name != "resuming"}
     if not case.moves:
         kinds = {kind: share for kind, share in kinds.items() if "other workers" not in kind}
-    return SoakPlan(case, flags, draw_strikes(draw, kinds, phases), machines)
+    plan = SoakPlan(case, flags, draw_strikes(draw, kinds, phases), machines)
+    if not plan.on_small_disk:  # a trace would fill it
+        flags["--trace-clocks"] = ""
+    return plan
 
 
 def draw_strikes(draw: Random, kinds: dict[str, int], phases: dict[str, int]) -> tuple[Strike, ...]:

@@ -10,9 +10,10 @@ from random import Random
 
 from faults.damage import one_bit
 from tux.base.cache import cache_folder
+from tux.run_folder.traces import TRACES
 
-UNPROTECTED = ("timeline.jsonl", "B2SUMS")
-"""Files that no run reads when it goes on."""
+UNPROTECTED = ("timeline.jsonl", "B2SUMS", TRACES)
+"""Files, and a folder of files, that no run reads when it goes on."""
 WAYS = ("a bit", "cut", "empty", "missing", "zeros")
 
 
@@ -66,7 +67,8 @@ def find_files(out: Path, *, of_checkpoints: bool) -> list[Path]:
     inside = [path for path in files if "checkpoints" in path.relative_to(out).parts]
     if of_checkpoints:
         return inside
-    return [path for path in files if path not in inside and path.name not in UNPROTECTED]
+    others = [path for path in files if path not in inside]
+    return [path for path in others if path.relative_to(out).parts[0] not in UNPROTECTED]
 
 
 def damage_file(paths: Sequence[Path], draw: Random) -> Harm | None:

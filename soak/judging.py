@@ -18,6 +18,8 @@ from soak.cases import SoakCase
 from tux.run_folder.folder import RESULTS
 
 SHARED = Path("/dev/shm")
+SIZE = 3.0
+"""The factor by which the size of a model's numbers may be another one, however noisy the run."""
 
 
 def find_differences(case: SoakCase, now: RunRemains, right: RunRemains, same: bool) -> list[str]:
@@ -26,15 +28,16 @@ def find_differences(case: SoakCase, now: RunRemains, right: RunRemains, same: b
         return _drop_sent(now).differences(_drop_sent(right))
     if case.exact:
         alike = now._replace(records=right.records, results=right.results, names=right.names)
-        return alike.differences(right)
+        return alike.differences(right) + _find_gaps(now)
     wrong = [f"there is no {name}" for name in right.model.keys() - now.model.keys()]
+    wrong += _find_gaps(now)
+    wrong += _compare_tables(now, right)
     if case.metric:
         wrong += _compare_metric(case, now.results["last"], right.results["last"])
     if case.close and not wrong:
         wrong += [
             f"{name}: {column} is not close to the right one"
-            for name in sorted(right.model)
-            if name.endswith(".parquet") and name != "model/tau.parquet"
+            for name in _tables(right)
             for column in _far_columns(now.model[name], right.model[name], case.close)
         ]
     return wrong
@@ -66,6 +69,48 @@ def _compare_metric(case: SoakCase, now: dict[str, Any], right: dict[str, Any]) 
     if abs(value - wanted) <= case.noise * abs(wanted):
         return []
     return [f"{case.metric} is {value} instead of {wanted}, by more than {case.noise:.0%}"]
+
+
+def _find_gaps(now: RunRemains) -> list[str]:
+    """List whether there is not one record of each epoch that the results count, in order."""
+    epochs = [record["epoch"] for record in now.records]
+    last = now.results.get("epochs", len(epochs))
+    if epochs == [*range(1, last + 1)]:
+        return []
+    return [f"metrics.jsonl has the epochs {epochs}, and the run had {last}"]
+
+
+def _tables(remains: RunRemains) -> list[str]:
+    """List the names of a model's tables, but for that of the context."""
+    names = (name for name in remains.model if name.endswith(".parquet"))
+    return sorted(name for name in names if name != "model/tau.parquet")
+
+
+def _compare_tables(now: RunRemains, right: RunRemains) -> list[str]:
+    """List tables of a model that have other columns or ids than the right ones, and columns whose
+    numbers are larger or smaller by a factor of SIZE than the right ones, or not finite.
+    """
+    wrong = []
+    for name in _tables(right):
+        if name not in now.model:
+            continue
+        one, other = (pq.read_table(io.BytesIO(each.model[name])) for each in (now, right))
+        ids = [sorted(each["id"].to_pylist()) for each in (one, other) if "id" in each.column_names]
+        if one.schema != other.schema or ids[:1] != ids[1:]:
+            wrong.append(f"{name} has other columns or ids than the right one")
+            continue
+        for column in other.column_names:
+            size, wanted = (_size(_numbers(table[column])) for table in (one, other))
+            if column != "id" and not wanted / SIZE <= size <= wanted * SIZE:
+                wrong.append(f"{name}: {column} is of size {size:.3g} instead of {wanted:.3g}")
+    return wrong
+
+
+def _size(numbers: np.ndarray) -> float:
+    """Return the root of the mean square of numbers; 0 of other things, and of none."""
+    if numbers.dtype.kind not in "fiu" or not len(numbers):
+        return 0.0
+    return float(np.sqrt(np.mean(np.square(numbers.astype(np.float64)))))
 
 
 def _far_columns(now: bytes, right: bytes, close: float) -> list[str]:

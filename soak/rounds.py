@@ -17,7 +17,7 @@ from random import Random
 from faults.disks import no_mounts, small_disk
 from faults.ended import RunRemains, hidden_files
 from faults.network import no_relay
-from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome
+from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome, broken_rules
 from soak.course import Course, LostRun
 from soak.draws import SoakPlan
 from soak.judging import drop_report, find_differences, left_memory, shared_memory
@@ -73,18 +73,17 @@ def play_round(
     outcome = RoundOutcome(skipped=_missing(plan))
     if outcome.skipped:
         return outcome
-    runs, before = right.of(plan), shared_memory()
-    try:
-        wanted = runs.of(plan.right_flags, limit)
-    except WrongOutcome as error:
-        outcome.wrong.append(str(error))
+    runs, before, ended = right.of(plan), shared_memory(), list[RunRemains]()
+    note_errors(outcome, lambda: ended.append(runs.of(plan.right_flags, limit)))
+    if not ended:
         return outcome
     with Room(folder / name, runs, limit, Random(name)) as room:
         room.flags = {**plan.flags}
         with small_disk(room, DISK_BYTES) if plan.on_small_disk else nullcontext():
             play = _strike_course if plan.machines == 1 else _strike_machines
-            note_errors(outcome, lambda: play(room, plan, wanted, outcome))
+            note_errors(outcome, lambda: play(room, plan, ended[0], outcome))
             outcome.left += room.remains()
+            outcome.wrong += broken_rules(room.folder)
     outcome.left += _await_none(lambda: left_memory(before))
     if not outcome.faults:
         shutil.rmtree(folder / name, ignore_errors=True)

@@ -184,7 +184,7 @@ class Generate(CallingStage):
             partition.spool = Spool(self.over, widths, partition.scratch)
         client = (
             PullClient(partition, self.over, self._fields_of_lists(partition.program))
-            if use is not None and part is not None
+            if use is not None and vertices.is_cut
             else None
         )
         return GeneratedLists(
@@ -302,7 +302,7 @@ class Generate(CallingStage):
             "round": 0,
         }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
-        pulled = vertices.position_dtype if vertices.part is None else np.int32
+        pulled = np.int32 if vertices.is_cut else vertices.position_dtype
         for name in self.lists:
             varying |= {name: np.zeros(1, pulled), f"{name}_counts": np.zeros(1, np.int32)}
         kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indent_lines(call)])

@@ -1,4 +1,4 @@
-"""The proof by random programs, and of SSP: ``python tests/prove.py [SEEDS] [--first SEED]``.
+"""The proof by random programs, and of SSP: ``python tests/prove.py [SEEDS] [--first N]``.
 
 Runs so many seeds (2,000 if it is not said) of random programs, compared with an interpreter that
 was written from the documents; of the probe of clocks, of epochs that run as one pass, and of rows
@@ -7,7 +7,9 @@ Cores share the seeds; a line after each thousand tells where it is, and Ctrl-C 
 """
 
 import argparse
+import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -21,15 +23,17 @@ from support.programs import pull_probe
 from support.programs.probe import Simulation
 from support.programs.probe_scenario import SLACKS, ProbeScenario
 from support.programs.stretch_probe import FINITE, StretchSimulation
-from support.prove.case import draw_case
+from support.prove.case import draw_case, draw_list_case, draw_open_case
 from support.prove.check import check_case
 from support.prove.shrink import describe, shrink
 
 from tux.base.errors import ProgramError
 from tux.base.parallel import use_threads
+from tux.base.text import one_line
 
 MOST = 1000  # seeds that a mutant may survive
 COMPILED = 200  # of so many random programs one is compiled
+SECOND = 8  # of so many seeds two have a second program
 PROBED = 2000  # seeds of the probes, at most
 PIECE = 50  # seeds that a process takes at a time
 
@@ -52,17 +56,38 @@ def simulate_pulls(seed):
     return simulation.slack, simulation.run().check()
 
 
+def cases_of(seed, jit):
+    """Yield the cases of a seed: a random program, and of some seeds a second one, which makes
+    lists or goes on on other workers with much that was not sent yet.
+    """
+    yield draw_case(seed, jit=jit)
+    if seed % SECOND == 0:
+        yield draw_list_case(seed, jit=jit)
+    elif seed % SECOND == SECOND // 2:
+        yield draw_open_case(seed, jit=jit)
+
+
 def prove_program(seed, compiled=COMPILED):
     """Check the random program of a seed, one of so many `compiled`. Return its kind, "steady" or
     "free", and its slack; ("refused", 0) where tux refuses it for a rule that the draw does not
     know.
     """
-    case = draw_case(seed, jit=seed % compiled == compiled - 1)
-    try:
-        check_case(case)
-    except ProgramError:
+    jit = seed % compiled == compiled - 1
+    case = draw_case(seed, jit=jit)
+    refused = False
+    for each in cases_of(seed, jit):
+        try:
+            check_case(each)
+        except ProgramError:
+            refused = True  # a second program is checked all the same
+    if refused:
         return "refused", 0
     return "steady" if case.steady else "free", case.slack
+
+
+def are_many_refused(found):
+    """Return whether so many random programs are refused that the others tell too little."""
+    return sum(what == "refused" for what, _ in found) > len(found) / 5
 
 
 KINDS = {
@@ -92,35 +117,40 @@ def run_seeds(kind, first, seeds, pool):
     pieces = [
         range(at, min(at + PIECE, first + seeds)) for at in range(first, first + seeds, PIECE)
     ]
-    for number, (results, failures) in enumerate(pool.map(partial(run_piece, kind), pieces), 1):
-        found += results
-        failed += len(failures)
-        for seed, why in failures:
-            print(f"{kind}, seed {seed}: {why}", flush=True)
-            if kind == "programs":
-                print(describe(shrink_seed(seed)), flush=True)
-        if number * PIECE % 1000 == 0:
-            print(
-                f"{kind}: {number * PIECE} seeds, {time.perf_counter() - start:.0f} s", flush=True
-            )
-    seconds = time.perf_counter() - start
-    print(f"{kind}: {seeds} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
+    try:
+        # futures of `pool.map` are cancelled by Ctrl-C, which the end of a pool does not expect
+        for future in [pool.submit(run_piece, kind, piece) for piece in pieces]:
+            results, failures = future.result()
+            found += results
+            failed += len(failures)
+            for seed, why in failures:
+                print(f"{kind}, seed {seed}: {why}", flush=True)
+                print(f"again: tests/prove.py 1 --only {kind} --first {seed}", flush=True)
+                if kind == "programs":
+                    print(shrink_seed(seed), flush=True)
+            if (done := len(found) + failed) % 1000 == 0:
+                print(f"{kind}: {done} seeds, {time.perf_counter() - start:.0f} s", flush=True)
+    finally:  # also after Ctrl-C
+        done, seconds = len(found) + failed, time.perf_counter() - start
+        print(f"{kind}: {done} seeds from {first}, {failed} wrong, {seconds:.0f} s", flush=True)
     return found, failed
 
 
 def shrink_seed(seed):
-    """Return the case of a seed as small as it still fails."""
+    """Describe the case of a seed as small as it still fails, or say that it is right."""
+    found = next(filter(fails, cases_of(seed, seed % COMPILED == COMPILED - 1)), None)
+    return describe(shrink(found, fails)) if found else f"programs, seed {seed}: right"
 
-    def fails(case):
-        try:
-            check_case(case)
-        except ProgramError:
-            return False
-        except CAUGHT:
-            return True
+
+def fails(case):
+    """Return whether a case shows that something is wrong."""
+    try:
+        check_case(case)
+    except ProgramError:
         return False
-
-    return shrink(draw_case(seed, jit=seed % COMPILED == COMPILED - 1), fails)
+    except CAUGHT:
+        return True
+    return False
 
 
 def kind_of(name):
@@ -132,7 +162,7 @@ def kind_of(name):
 
 def catch_mutant(name, seeds):
     """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
-    if none does.
+    if none does. Raises what it was where that is wrong without the mutant, too.
     """
     run = (
         partial(prove_program, compiled=seeds + 1) if name in OF_PROGRAMS else KINDS[kind_of(name)]
@@ -142,16 +172,16 @@ def catch_mutant(name, seeds):
             with MUTANTS[name]():
                 run(seed)
         except CAUGHT as error:
-            return seed + 1, f"{type(error).__name__}: {error}"
+            run(seed)  # raises what is wrong without the mutant, too
+            return seed + 1, one_line(f"{type(error).__name__}: {error}")
     return None
 
 
 def catch_mutants(pool):
     """Catch each mutant, and print the seeds that it took. Return how many were not caught."""
     survivors = 0
-    for name, catch in zip(
-        MUTANTS, pool.map(partial(catch_mutant, seeds=MOST), MUTANTS), strict=True
-    ):
+    for name, future in [(name, pool.submit(catch_mutant, name, MOST)) for name in MUTANTS]:
+        catch = future.result()
         survivors += catch is None
         took = f"{catch[0]:4}  {catch[1]:.90}" if catch else f" NOT CAUGHT in {MOST} seeds"
         print(f"{kind_of(name):9}{name:52}{took}", flush=True)
@@ -169,35 +199,70 @@ def is_as_stale_as_allowed(kind, found):
     return all(stalest[slack] == slack for slack in slacks)
 
 
-def flags():
+def whole_from(least):
+    """Return a parser of whole numbers that are not less."""
+
+    def parse(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"a whole number from {least} is needed, not {text}")
+        return int(text)
+
+    return parse
+
+
+def flags(argv=None):
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("seeds", nargs="?", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0, help="the first seed of random programs")
-    parser.add_argument("--only", choices=[*KINDS, "mutants"], help="this part alone")
-    parser.add_argument("--seed", type=int, help="make the random program of this seed small")
-    return parser.parse_args()
+    add, natural = parser.add_argument, whole_from(0)
+    how_many = f"seeds of random programs (2,000); of each probe the same number, at most {PROBED}"
+    add("seeds", nargs="?", type=whole_from(1), default=2000, metavar="SEEDS", help=how_many)
+    add("--first", type=natural, default=0, metavar="N", help="the first seed")
+    add("--only", choices=[*KINDS, "mutants"], help="this part alone")
+    small = "make the random program of this seed small, if it fails"
+    add("--seed", type=natural, metavar="N", help=small)
+    chosen = parser.parse_args(argv)
+    if chosen.seed is not None and chosen.only not in (None, "programs"):
+        parser.error(f"--seed is of random programs; of others: 1 --only {chosen.only} --first N")
+    return chosen
+
+
+def prove(chosen, pool):
+    """Print what was run. Return whether all is as it should be."""
+    right = True
+    for kind in KINDS:
+        if chosen.only not in (None, kind):
+            continue
+        programs = kind == "programs"
+        seeds = chosen.seeds if programs else min(chosen.seeds, PROBED)
+        found, failed = run_seeds(kind, chosen.first, seeds, pool)
+        right &= not failed
+        if programs:
+            print(f"programs: {dict(Counter(what for what, _ in found))}")
+            right &= not are_many_refused(found)
+        elif seeds == PROBED:  # fewer may have no stalest read
+            right &= is_as_stale_as_allowed(kind, found)
+    if chosen.only in (None, "mutants"):
+        right &= not catch_mutants(pool)
+    return right
+
+
+def begin_process():
+    """Make a process of the pool ready: Ctrl-C is for the command, which ends its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_threads(1)  # tiny graphs: threads of their own would only be started and joined
 
 
 def main(chosen):
-    """Print what was run. Return whether all is as it should be."""
-    right = True
-    # tiny graphs: threads of their own would only be started and joined
-    with ProcessPoolExecutor(os.cpu_count(), initializer=use_threads, initargs=(1,)) as pool:
-        for kind in KINDS:
-            if chosen.only not in (None, kind):
-                continue
-            programs = kind == "programs"
-            seeds = chosen.seeds if programs else min(chosen.seeds, PROBED)
-            found, failed = run_seeds(kind, chosen.first if programs else 0, seeds, pool)
-            right &= not failed
-            if programs:
-                print(f"programs: {dict(Counter(what for what, _ in found))}")
-            elif seeds == PROBED:  # fewer may have no stalest read
-                right &= is_as_stale_as_allowed(kind, found)
-        if chosen.only in (None, "mutants"):
-            right &= not catch_mutants(pool)
-    return right
+    """Do what the command line says. Return the exit code: 0 if all is as it should be."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background of a shell
+    with ProcessPoolExecutor(os.cpu_count(), initializer=begin_process) as pool:
+        try:
+            return int(not prove(chosen, pool))
+        except KeyboardInterrupt:
+            for each in multiprocessing.active_children():
+                each.terminate()  # it would end its pieces first
+            print("ended by Ctrl-C")
+            return 130
 
 
 if __name__ == "__main__":
@@ -205,6 +270,6 @@ if __name__ == "__main__":
         os.environ["TUX_CACHE_DIR"] = folder
         chosen = flags()
         if chosen.seed is not None:
-            print(describe(shrink_seed(chosen.seed)))
+            print(shrink_seed(chosen.seed))
             sys.exit()
-        sys.exit(not main(chosen))
+        sys.exit(main(chosen))

@@ -25,10 +25,17 @@ def main() -> int:
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _leave)
-    from tux.cli.main import main as command
+    from tux.base.errors import TuxError
+    from tux.base.limits import check_command
 
     try:
+        check_command()
+        from tux.cli.main import main as command
+
         return command()
+    except TuxError as error:
+        os.write(2, f"error: {error.what}\n  {error.do}\n".encode())
+        return error.exit_code
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -66,7 +66,8 @@ class ExchangeStep(Step):
         its rows.
         """
         bounds, plan, span = self.walk.layout.bounds, self._plan, self.walk.groups(block)
-        if self.walk.tiled and span[1] - span[0] > 1:
+        alone = span[1] - span[0] <= 1 and (block is None or block.rounds == 1)
+        if self.walk.tiled and not alone:
             return self._in_order(*self.tiles(block))
         if self.walk.tiled:  # of one tile there is one order
             if span not in self._ranges:

@@ -15,6 +15,7 @@ from support.messages import message
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, ParquetRows, parquet_writer, write_parquet
+from tux.arrays.parquet_footer import seal_set, set_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError, DiskError, TuxError
 
@@ -209,6 +210,27 @@ def test_a_footer_that_has_changed_is_damaged_whichever_its_bit(tmp_path):
         path.write_bytes(data)
         with pytest.raises(DataError):
             arrow.read_parquet(path)
+
+
+def test_a_file_names_the_set_to_which_it_belongs(tmp_path):
+    path, digest = tmp_path / "t.parquet", "0a" * 32
+    arrow.write_parquet(path, {"id": np.array([7, 3])})
+    assert set_of(path) == ""
+    for each in ("ff" * 32, digest):  # the later one takes the place of the one before
+        seal_set(path, each)
+    assert set_of(path) == digest and arrow.read_parquet(path)["id"].tolist() == [7, 3]
+    assert pq.read_table(path)["id"].to_pylist() == [7, 3]
+    whole = path.read_bytes()
+    at = whole.index(bytes.fromhex(digest))
+    for bit in range(8 * (at - 8), 8 * (at + 32), 3):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        with pytest.raises(DataError, match="checksum of its footer"):
+            arrow.read_parquet(path)
+    for length in (0, 3, 9):
+        path.write_bytes(whole[:length])
+        assert set_of(path) == ""
 
 
 def test_parquet_of_others_has_no_digest_of_its_footer(tmp_path):

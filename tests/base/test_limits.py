@@ -3,14 +3,25 @@
 import errno
 import os
 import resource
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 from support.messages import message
 
+from tux.base.crash import BOUNDS, LIBRARY, crash_advice
 from tux.base.disk import disk_error, machine_error
 from tux.base.errors import TuxError, UsageError
-from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files, check_threads
+from tux.base.limits import (
+    FILES,
+    FILES_EACH,
+    allow_many_files,
+    check_command,
+    check_files,
+    check_threads,
+)
 
 
 @pytest.fixture
@@ -74,6 +85,7 @@ def system(number):
     [
         (system(errno.EMFILE), "too many files are open", "ulimit -n"),
         (system(errno.ENFILE), "too many files are open", "ulimit -n"),
+        (SystemError("returned NULL"), "out of memory: ulimit -v", "more memory"),
         (system(errno.EAGAIN), "no more processes or threads", "ulimit -u"),
         (system(errno.ENOMEM), "out of memory", "smaller parameters"),
         (
@@ -84,7 +96,7 @@ def system(number):
     ],
 )
 def test_what_a_limit_has_caused(error, what, do, monkeypatch):
-    monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda: True)
+    monkeypatch.setattr("tux.base.limits.is_short_of_addresses", lambda: True)
     told = machine_error(error)
     assert what in told.what and do in told.do
 
@@ -92,7 +104,7 @@ def test_what_a_limit_has_caused(error, what, do, monkeypatch):
 def test_threads_without_addresses_are_a_lack_of_memory(monkeypatch):
     for limited, told in ((True, "out of memory: ulimit -v"), (False, "the system starts no more")):
         monkeypatch.setattr(
-            "tux.base.limits._is_short_of_addresses", lambda limited=limited: limited
+            "tux.base.limits.is_short_of_addresses", lambda limited=limited: limited
         )
         assert machine_error(RuntimeError("can't start new thread")).what.startswith(told)
 
@@ -101,3 +113,62 @@ def test_what_no_limit_has_caused():
     assert machine_error(ImportError("no module")) is None
     assert machine_error(RuntimeError("x")) is None and machine_error(system(errno.EINVAL)) is None
     assert "ulimit -n" in disk_error("out", system(errno.EMFILE)).do
+
+
+def test_a_command_is_refused_with_both_numbers_where_libraries_get_too_few_addresses(monkeypatch):
+    """BLAS would wait for its buffers for ever."""
+    check_command()
+    monkeypatch.setattr("tux.base.limits.ADDRESSES", 1 << 60)
+    check_command()  # nothing limits them
+    monkeypatch.setattr(resource, "getrlimit", lambda *_: (600 << 20, 600 << 20))
+    with pytest.raises(TuxError) as caught:
+        check_command()
+    assert "need 1099511627" in caught.value.what and "ulimit -v allows 600" in caught.value.what
+    assert "ulimit -v" in caught.value.do
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "most", "told"),
+    [
+        ("RLIMIT_AS", 400 << 20, "out of memory: libraries alone need"),
+        ("RLIMIT_AS", 600 << 20, "out of memory: libraries alone need"),
+        ("RLIMIT_NPROC", 1, "the system starts no more processes or threads"),
+    ],
+)
+def test_the_command_tells_limits_that_libraries_would_not(kind, most, told):
+    # all is loaded before this is another user, who may perhaps not read it; root has no limit
+    program = "import os, resource, sys, tux.__main__, tux.base.limits; "
+    program += f"resource.setrlimit(resource.{kind}, ({most}, {most})); "
+    if kind == "RLIMIT_NPROC" and os.getuid() == 0:
+        program += "os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+    program += "sys.argv = ['tux', '--version']; sys.exit(tux.__main__.main())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1, done
+    first, do = done.stderr.splitlines()
+    assert first.startswith("error: ") and told in first and "ulimit" in do
+
+
+@pytest.mark.parametrize(
+    ("number", "limited", "advice"),
+    [
+        (signal.SIGSEGV, False, BOUNDS),
+        (signal.SIGSEGV, True, LIBRARY),
+        (signal.SIGABRT, False, LIBRARY),
+    ],
+)
+def test_the_advice_about_a_crash(number, limited, advice, monkeypatch):
+    monkeypatch.setattr("tux.base.crash.is_short_of_addresses", lambda: limited)
+    assert crash_advice(number) == advice and "--check" in advice
+    assert ("ulimit" in advice) == (advice == LIBRARY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGABRT", "SIGSEGV"])
+def test_a_crash_ends_by_its_signal_and_with_its_advice(name):
+    program = "import os, signal; from tux.base.crash import advise_on_crash; advise_on_crash(); "
+    end = f"os.kill(os.getpid(), signal.{name})"
+    done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True)
+    number = getattr(signal, name)
+    assert done.returncode == -number
+    assert done.stderr == f"\nerror: the process crashed\n  {crash_advice(number)}\n"

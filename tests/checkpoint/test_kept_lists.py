@@ -66,6 +66,7 @@ def as_stopped(whole, out, number):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     noted = json.loads(Path(out, "run.json").read_text())
     noted["results"] = None
+    del noted["digest"]  # it is changed on purpose
     Path(out, "run.json").write_text(json.dumps(noted))
     for each in numbers(out):
         if each > number:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.programs.tiny_ratings import RATINGS
 
-from tux.clock.trace import HEAD, RECORD, ClockEvent, read_trace
+from tux.clock.trace import HEAD, MAGIC, RECORD, ClockEvent, read_trace
 from tux.run_folder.folder import read_run
 
 RUN = ["run", "mf", "ratings.csv", "--epochs", "2", "--rank", "2", "--no-jit", "--out", "run1"]
@@ -57,12 +57,43 @@ def test_a_broken_rule_is_told_with_its_record(tux, traced_run):
     assert code == 3 and "not a trace of clocks" in err and TRACE in err
 
 
+def test_a_trace_of_another_slack_is_told(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    path.write_bytes(HEAD.pack(MAGIC, 0, 1, 7, 0) + path.read_bytes()[HEAD.size :])
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "its clocks ran at slack 7, and the run has slack 0" in err
+
+
 @pytest.mark.parametrize("name", ["1-1.clocks", "1-5.clocks"])
 def test_a_trace_of_another_worker_is_told(tux, traced_run, name):
     path = traced_run / "trace" / "1-0.clocks"
     path.rename(path.with_name(name))
     code, _, err = tux("check-trace", "run1")
-    assert code == 3 and "a trace of worker 0 of 1" in err
+    assert code == 3 and f"worker 0 has the name of that of worker {name[2]}" in err
+
+
+def test_a_trace_of_another_run_is_told(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    _, *others, zero = HEAD.unpack(path.read_bytes()[: HEAD.size])
+    assert others == [0, 1, 0]
+    for workers, slack in ((2, 0), (2, 3)):
+        path.with_name("1-1.clocks").write_bytes(HEAD.pack(b"tuxclk01", 1, workers, slack, zero))
+        code, _, err = tux("check-trace", "run1")
+        assert code == 3 and "run1/trace/1-1.clocks" in err
+        assert f"a trace of a run of {workers} workers with slack {slack}, beside" in err
+        assert "1-0.clocks of 1 worker with slack 0" in err
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied"])
+def test_a_file_that_is_not_whole_is_named(tux, traced_run, damage):
+    path = traced_run / "trace" / "1-0.clocks"
+    path.write_bytes(path.read_bytes()[: -1 if damage == "cut" else 0])
+    code, out, err = tux("check-trace", "run1")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-2:] == [
+        "cut or missing: 1-0.clocks",
+        "clocks kept to the rules, as far as there are records of them",
+    ]
 
 
 def test_a_run_without_a_trace_is_refused(tux, here):
@@ -78,6 +109,12 @@ def test_a_trace_needs_a_folder(tux, here):
     (here / "ratings.csv").write_text(RATINGS)
     code, _, err = tux(*RUN[:-2], "--trace-clocks")
     assert code == 2 and "traces of clocks are written below --out" in err and "--out DIR" in err
+
+
+@pytest.mark.parametrize("words", [["check-trace", "--hlep"], ["info", "--verfy"]])
+def test_a_misspelt_flag_is_told_before_an_argument_that_is_missing(tux, words):
+    code, _, err = tux(*words)
+    assert code == 2 and f"unknown flag {words[1]}" in err and "did you mean" in err
 
 
 def test_help(tux):

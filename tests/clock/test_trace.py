@@ -1,6 +1,8 @@
 """The file of a worker's trace: what is noted is read, also of a file that was cut."""
 
+import errno
 import threading
+from types import SimpleNamespace
 
 import pytest
 from support.messages import message
@@ -84,6 +86,26 @@ def test_threads_note_while_one_writes(tmp_path):
     for peer in range(3):
         own = records[records["peer"] == peer]
         assert own["clock"].tolist() == [*range(2000)]
+
+
+def test_a_disk_that_takes_a_part_before_it_is_full(tmp_path):
+    trace = write(tmp_path / "x")
+    file, left = trace._file, [100]
+
+    def write_some(content):
+        taken = file.write(content[: left[0]])
+        left[0] -= taken
+        if not taken:
+            raise OSError(errno.ENOSPC, "full")
+        return taken
+
+    trace._file = SimpleNamespace(write=write_some, close=file.close)
+    with pytest.raises(DiskError):
+        trace.flush()
+    left[0] = 1000  # there is room again
+    trace.close()
+    records = read_trace(tmp_path / "x").records
+    assert len(records) == 6 and records["clock"].tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_a_disk_that_takes_nothing(tmp_path):

@@ -5,7 +5,7 @@ from support.machines.team import Team
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 LINKS = from_arrays([0, 1, 2, 3, 4, 5, 5], [1, 2, 3, 4, 5, 0, 2], ends=("page", "page"))
 
@@ -48,6 +48,23 @@ def test_a_context_that_waits_for_applies_is_folded_before_later_ones(slack):
         for records in team.records:
             assert [r["shown"] for r in records] == orders
             assert [r["pages"] for r in records] == [6] * 8
+
+
+class CountedBefore(BeginEnd):
+    """Applies that add to the context in a repetition, a clock before the GlobalSync that takes
+    what they have added.
+    """
+
+    def stages(self):
+        count_pages = Repeat(Exchange(meet), Apply("page", count), times=2)
+        return [count_pages, GlobalSync(end)]
+
+
+@pytest.mark.parametrize("slack", [0, 1, 4, "inf"])
+def test_a_context_waits_for_the_applies_of_earlier_clocks(slack):
+    for seed in range(20):
+        team = Team(CountedBefore(), LINKS, k=3, slack=slack, delivery=seed).train(4)
+        assert [r["pages"] for r in team.records[0]] == [12] * 4
 
 
 def add_met(page, tau):

@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from prove import MUTANTS, prove_program
+from prove import MUTANTS, are_many_refused, catch_mutant, prove_program
 from support.mutants.mutation import CAUGHT
 from support.prove.case import draw_case
 from support.prove.check import check_case
@@ -20,8 +20,7 @@ def test_random_programs_are_what_the_documents_say(first, monkeypatch):
     # tiny graphs: threads of their own would only be started and joined
     monkeypatch.setattr("tux.base.parallel._chosen", [1])
     found = [prove_program(seed, compiled=IN_CI + 1) for seed in range(first, first + PIECE)]
-    refused = sum(what == "refused" for what, _ in found)
-    assert refused < PIECE / 5, "too many are refused for this to tell something"
+    assert not are_many_refused(found)
 
 
 @pytest.mark.slow
@@ -49,6 +48,20 @@ def test_draws_cover_what_there_is():
 def test_a_seed_draws_the_same_case():
     one, other = draw_case(11), draw_case(11)
     assert describe(one) == describe(other) and describe(one) != describe(draw_case(12))
+
+
+def test_refusals_are_counted():
+    assert not are_many_refused([("steady", 1)] * 4 + [("refused", 0)])
+    assert are_many_refused([("steady", 1)] * 3 + [("refused", 0)])
+
+
+def test_a_seed_that_is_wrong_by_itself_catches_no_mutant(monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError("wrong by itself")
+
+    monkeypatch.setattr("prove.check_case", fail)
+    with pytest.raises(AssertionError, match="wrong by itself"):
+        catch_mutant("the_last_master_of_a_block_is_not_applied", 1)
 
 
 def test_a_case_that_fails_is_made_small():

@@ -42,6 +42,7 @@ def rewrite(out, change):
     """Change `run.json` as a user does by hand."""
     noted = json.loads(Path(out, "run.json").read_text())
     change(noted)
+    noted.pop("digest", None)  # as the message says
     Path(out, "run.json").write_text(json.dumps(noted))
 
 

@@ -1,6 +1,7 @@
 """A run that was killed before its first checkpoint is begun again by what `run.json` says."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,8 @@ def test_what_has_changed_since_it_began_is_refused(here, monkeypatch):
     assert len(read_metrics("part")) == 1  # nothing was cut off
     Path("ratings.csv").write_text(RATINGS)
     noted = Path("early/run.json")
-    noted.write_text(noted.read_text().replace(read_run("early").app.digest, "0" * 32))
+    text = noted.read_text().replace(read_run("early").app.digest, "0" * 32)
+    noted.write_text(re.sub('"digest": "[0-9a-f]{64}",', "", text))
     with pytest.raises(Refused, match=message("the-program-s-source-changed")):
         resume("early")
 

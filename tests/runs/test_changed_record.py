@@ -1,5 +1,6 @@
 """Options in the record of a stopped run that were changed by hand or by the disk are refused, also
-those that flags may change; what flags have changed stays.
+those that flags may change; what flags have changed stays. A digest in the record tells of changes
+before the first checkpoint, and of those that a checkpoint does not show.
 """
 
 import re
@@ -8,14 +9,17 @@ from pathlib import Path
 import pytest
 from support.machines.run_folders import model
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
-from tux.base.errors import Refused
+from tux.base.errors import DataError, Refused, TuxError
 from tux.checkpoint.store import find_newest_checkpoint
+from tux.cli.info import info
 from tux.options.options import RunOptions
-from tux.run_folder.folder import read_run
+from tux.run_folder.folder import RunFolder, read_run
+from tux.runs.resume import find_stopped_run
 from tux.runs.session import resume, run
 
 
@@ -94,5 +98,67 @@ def test_a_run_that_was_killed_as_it_moved_to_other_workers_goes_on(monkeypatch)
     assert model("part") == model("whole")
 
 
-def raise_killed(checkpoint):
+# ---- a run that has no checkpoint yet, with which its record could be compared
+
+
+def begin(out, monkeypatch):
+    """Leave the folder of a run that was killed as it had begun to load."""
+    with monkeypatch.context() as patched, pytest.raises(SystemError, match="killed"):
+        patched.setattr("tux.runs.session.load_for", raise_killed)
+        patched.setattr(RunFolder, "__exit__", lambda folder, *error: None)
+        train(out)
+    Path(out, ".lock").unlink()
+
+
+def raise_killed(*_, **__):
     raise SystemError("killed")
+
+
+def test_no_bit_of_the_record_changes_without_a_word_before_the_first_checkpoint(monkeypatch):
+    begin("part", monkeypatch)
+    path = Path("part/run.json")
+    whole, expected = path.read_bytes(), read_run("part")
+    seen = []
+    for at in range(1, len(whole) - 1, 2):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << at // 2 % 7
+        path.write_bytes(changed)
+        try:
+            # such as a blank that is a tab now
+            assert find_stopped_run("part", {}).run == expected
+        except TuxError as error:
+            assert "part/run.json" in f"{error.where} {error.what}", error
+            seen.append(error.what)
+    assert "run.json is damaged, or was changed by hand" in seen and len(seen) > len(whole) / 4
+
+
+def test_a_record_that_was_changed_by_hand_goes_on_when_it_says_so(monkeypatch):
+    begin("part", monkeypatch)
+    set_option("part", "epochs", 3)
+    for look in (lambda: resume("part"), lambda: info("part", verify=True)):
+        with pytest.raises(DataError, match=message("run-json-is-damaged-or")) as caught:
+            look()
+        assert caught.value.where == "part/run.json" and 'its line "digest"' in caught.value.do
+    path = Path("part/run.json")
+    first, digest, *others = path.read_text().splitlines(keepends=True)
+    assert '"digest": ' in digest
+    path.write_text("".join([first, *others]))
+    resume("part")
+    train("whole", epochs=3)
+    assert model("part") == model("whole")
+    assert '"digest": ' in path.read_text()
+
+
+def test_what_the_checkpoint_does_not_have_is_compared_too():
+    stop("part")
+    path = Path("part/run.json")
+    whole = path.read_text()
+    Path("ratings.csv").rename("moved.csv")
+    path.write_text(whole.replace("ratings.csv", "moved.csv"))
+    with pytest.raises(DataError, match=message("run-json-is-damaged-or")):
+        resume("part")
+    path.write_text(re.sub('"digest": "[0-9a-f]{64}",', "", path.read_text()))
+    resume("part")
+    Path("moved.csv").rename("ratings.csv")
+    train("whole")
+    assert model("part") == model("whole")

@@ -91,6 +91,15 @@ def test_a_folder_that_is_gone_and_comes_again(current, here, models, lines):
     assert current.refresh() and best(current) != before
 
 
+def test_files_of_two_models_keep_the_old_one(current, here, models, lines):
+    before = best(current)
+    shutil.copy(models / "b" / "model" / "user.parquet", here / "run" / "model")
+    assert not current.refresh() and not current.refresh() and best(current) == before
+    assert len(lines) == 1 and "are files of two models, at " in lines[0]
+    shutil.copytree(models / "b" / "model", here / "run" / "model", dirs_exist_ok=True)
+    assert current.refresh() and best(current) != before
+
+
 @pytest.mark.parametrize("file", ["model/item.parquet", "run.json"])
 def test_a_broken_model_keeps_the_old_one(current, here, models, lines, file):
     before = best(current)
@@ -115,9 +124,9 @@ def test_files_that_change_while_they_are_read_are_read_again(here, models, line
 
     current = CurrentModel(here / "run", load, lines.append)
     before = best(current)
-    shutil.copy(models / "b" / "model" / "user.parquet", here / "run" / "model")
+    os.utime(here / "run" / "run.json")
     changing.append(
-        lambda: shutil.copy(models / "b" / "model" / "item.parquet", here / "run/model")
+        lambda: shutil.copytree(models / "b" / "model", here / "run/model", dirs_exist_ok=True)
     )
     assert not current.refresh() and best(current) == before and lines == []
     assert current.refresh() and current.count == 2

@@ -10,6 +10,8 @@ from faults.room import WrongOutcome
 from soak.course import Course, LostRun
 from soak.harm import WAYS, Harm, damage_file, find_files
 
+TRACE = "trace/1-0.clocks"
+
 
 class StandInCommand:
     """A command that has ended with a code, and has told something."""
@@ -69,6 +71,17 @@ def test_a_refusal_that_does_not_name_the_damage_is_a_lost_run(tmp_path, err):
         ended_course(3, "error: metrics.jsonl is damaged\n").goes_on()
 
 
+@pytest.mark.parametrize("name", ["metrics.jsonl", "checkpoints/000001/manifest.json"])
+def test_a_run_that_has_lost_its_record_is_lost(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("{}")
+    course = ended_course(4, "error: a worker is lost\n", may_end=[4])
+    course.folder = tmp_path
+    with pytest.raises(LostRun, match=r"without run\.json"):
+        Course.resume(course)
+    assert (tmp_path / name).exists()
+
+
 def test_other_workers_may_be_refused():
     said = "error: fields differ\n  resume on as many workers as before: 2 in all\n"
     assert ended_course(7, said, moves=True).goes_on()
@@ -105,11 +118,17 @@ def test_damage_to_a_file_that_the_run_has_written_since_stays(tmp_path):
 
 
 def test_files_are_found_by_what_they_are(tmp_path):
-    for name in ("run.json", "timeline.jsonl", "model/user.parquet", "checkpoints/000001/0.shard"):
+    for name in (
+        "run.json",
+        "timeline.jsonl",
+        "model/user.parquet",
+        "checkpoints/000001/0.shard",
+        TRACE,
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     names = [path.name for path in find_files(tmp_path, of_checkpoints=False)]
-    assert names == ["user.parquet", "run.json"]
+    assert names == ["user.parquet", "run.json"]  # no run reads a timeline or a trace
     [file] = find_files(tmp_path, of_checkpoints=True)
     harm = damage_file([file], Random(0))
     assert harm is None or harm.way == "missing"

@@ -28,8 +28,10 @@ def run(tmp_path_factory):
     return folder / "out"
 
 
-def change_factors(run, out, factor):
-    """Copy the folder of a run, with other factors of the users."""
+def change_factors(run, out, factor, count=1):
+    """Return what a run has left, and the same with other factors of the users: the first `count`
+    numbers, or all.
+    """
     right = RunRemains.of(run)
     path = out / "user.parquet"
     pq = pytest.importorskip("pyarrow.parquet")
@@ -37,7 +39,7 @@ def change_factors(run, out, factor):
     at = table.column_names.index("f")
     values = table["f"].combine_chunks()
     flat = values.values.to_numpy().copy()
-    flat[0] *= factor
+    flat[:count] *= factor
     changed = type(values).from_arrays(flat, type=values.type)
     pq.write_table(table.set_column(at, "f", changed), path)
     return right, right._replace(model={**right.model, "model/user.parquet": path.read_bytes()})
@@ -71,6 +73,30 @@ def test_a_result_outside_of_the_noise_is_found(run):
     assert len(find_differences(CASE, with_metric(value * 1.2), right, False)) == 1
     assert len(find_differences(CASE, with_metric(float("nan")), right, False)) == 1
     assert len(find_differences(CASE, with_metric(value * 1.05), right, True)) == 1
+
+
+@pytest.mark.parametrize("factor", [0.0, 9.0, float("nan"), float("inf")])
+def test_a_model_of_another_size_is_found_beside_a_right_metric(run, tmp_path, factor):
+    right, wrong = change_factors(run, tmp_path, factor, None)
+    with np.errstate(invalid="ignore"):
+        [found] = find_differences(CASE, wrong, right, False)
+    assert found.startswith("model/user.parquet: f is of size ")
+    right, alike = change_factors(run, tmp_path, 1.2, None)
+    assert find_differences(CASE, alike, right, False) == []
+
+
+def test_a_model_of_other_vertices_is_found(run):
+    right = RunRemains.of(run)
+    model = {**right.model, "model/user.parquet": right.model["model/item.parquet"]}
+    found = ["model/user.parquet has other columns or ids than the right one"]
+    assert find_differences(CASE, right._replace(model=model), right, False) == found
+
+
+def test_epochs_that_are_lost_or_come_twice_are_found(run):
+    right = RunRemains.of(run)
+    for records in (right.records[:1], right.records[1:], [*right.records, right.records[1]]):
+        [found] = find_differences(CASE, right._replace(records=records), right, False)
+        assert "metrics.jsonl has the epochs" in found and "had 2" in found
 
 
 def test_a_missing_table_is_found(run):

@@ -24,6 +24,7 @@ def write_few(folder):
 
 CASE = SoakCase("few", "mf", write_few, {"--rank": 2, "--epochs": 12, "--no-jit": ""})
 FLAGS = {**CASE.flags, "--workers": 2, "--slack": 0, "--threads": 1, "--checkpoint-every": "1"}
+FLAGS["--trace-clocks"] = ""
 
 
 class WrongRuns(RightRuns):

@@ -11,7 +11,7 @@ from support.programs.links import UndirectedLinks
 from support.programs.programs import random_pairs, start
 from support.programs.pull_probe import PullSimulation
 
-from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, uniform
+from tux import Context, Edge, Program, Vertex, metric, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.cli.main import main
@@ -170,6 +170,33 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
     assert np.allclose(team.gather("page", "last"), expected["last"])
     assert team.total_sent()["page"] > 0
     assert all(len(worker.tables["page"].arrays["seen"]) == 0 for worker in team.workers)
+
+
+def add_seen(page, tau):
+    tau.seen += page.seen
+
+
+def keep_seen(tau):
+    tau.all_seen = tau.seen
+
+
+class SeenByAll(WalkVisits):
+    """The sum of what all masters of a remote type hold."""
+
+    tau = Context(visits=total(), walks=total(), seen=total(), all_seen=metric())
+
+    def stages(self):
+        walks, take = super().stages()
+        return [walks, take, GlobalSync(keep_seen, aggregate=add_seen, over="page")]
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_masters_of_a_remote_type_are_aggregated(k):
+    """A graph in one part, as a partitioned folder may have it, is with the only worker."""
+    team = Team(SeenByAll(), EDGES, k=k).train(1)
+    seen = team.gather("page", "seen").sum()
+    assert team.records[0][0]["all_seen"] == seen > 0
+    assert not team.total_sent() if k == 1 else team.total_sent()
 
 
 @pytest.mark.slow(after=4)

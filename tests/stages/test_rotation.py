@@ -44,6 +44,8 @@ SHAPES = {
     "tall": draw_skewed_edges(60, 9, 300),
 }
 FEW = {"two items": draw_skewed_edges(40, 2, 200), "two users": draw_skewed_edges(2, 40, 200)}
+# of one range, which one share has: the others have none
+ONE = {"one item": draw_skewed_edges(40, 1, 60), "one user": draw_skewed_edges(1, 40, 60)}
 
 
 def batches(edges, k, by, slack, udf=touch, **options):
@@ -96,9 +98,9 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
 
 @pytest.mark.slow(after=3)
 @pytest.mark.parametrize("by", ["bicut", "source", "target", "random"])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, *FEW, *ONE])
 def test_every_edge_is_walked_once_an_epoch(shape, by):
-    edges = SHAPES[shape]
+    edges = {**SHAPES, **FEW, **ONE}[shape]
     made = batches(edges, 3, by, 1)
     SimulatedCluster([worker for worker, _ in made]).run(lambda worker: [made[worker.rank][1]])
     for worker, _ in made:

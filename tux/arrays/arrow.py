@@ -25,8 +25,9 @@ from tux.arrays.disk_columns import is_for_disk, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.parquet_footer import check_footer, seal_footer
+from tux.arrays.parquet_sizes import ColumnChunk, check_sizes, column_chunks
 from tux.arrays.pieced import ArrayPieces, pop_pieces
-from tux.arrays.piped import path_or_file
+from tux.arrays.piped import open_input, path_or_file
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
 from tux.base.errors import DataError, out_of_memory
@@ -35,6 +36,8 @@ STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
 GROUP = 1 << 17  # rows of a Parquet file, at most, that are not cut among loaders
 MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
+LOOKED_AT = 1 << 16  # rows of which the strings are counted at a time
+BUFFER = 1 << 18  # bytes that are read at a time where little of a column is needed
 GATHERED = 1 << 24  # bytes of pieces that become one where columns of edges lie on disk,
 PIECES = 16  # and more where there are many rows: each piece is a file
 
@@ -393,6 +396,62 @@ def _with_breaks(table: Any) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
+def check_columns(
+    file: Any,
+    path: str | os.PathLike[str],
+    groups: Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Raise `DataError` if columns of row groups of a Parquet file would fill memory:
+    `tux.arrays.parquet_sizes.check_sizes`. None: all.
+    """
+
+    def size() -> int:
+        with open_input(path) as opened:
+            return int(opened.seek(0, os.SEEK_END))
+
+    def strings_of(chunk: ColumnChunk, exactly: bool) -> int:
+        return _bytes_of_strings(file, path, chunk, exactly=exactly)
+
+    check_sizes(os.fspath(path), [*column_chunks(file.metadata, groups, columns)], size, strings_of)
+
+
+def _bytes_of_strings(
+    file: Any, path: str | os.PathLike[str], chunk: ColumnChunk, *, exactly: bool
+) -> int:
+    """Return how many bytes the strings of a chunk with a dictionary take when each is written out,
+    or, not exactly, how many they take at most. Only the dictionary and numbers are in memory.
+    """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    total, rows = 0, LOOKED_AT if exactly else 1
+    with pq.ParquetFile(
+        path_or_file(path),
+        metadata=file.metadata,
+        read_dictionary=[chunk.leaf],
+        buffer_size=BUFFER,
+        page_checksum_verification=True,
+    ) as coded:
+        for batch in coded.iter_batches(rows, [chunk.group], columns=[chunk.leaf]):
+            array = _innermost(batch.column(0))
+            lengths = to_numpy(pc.binary_length(array.dictionary)).astype(np.int64)
+            if not exactly:
+                return chunk.values * int(lengths.max(initial=0))
+            codes = to_numpy(array.indices.drop_null())
+            total += int(np.bincount(codes, minlength=len(lengths))[: len(lengths)] @ lengths)
+    return total
+
+
+def _innermost(array: Any) -> Any:
+    """Return the values in lists and structures of one column each."""
+    import pyarrow as pa
+
+    while not pa.types.is_dictionary(array.type):
+        array = array.field(0) if pa.types.is_struct(array.type) else array.flatten()
+    return array
+
+
 @contextmanager
 def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
     """Open a Parquet file with pyarrow. Inside the block, any fault of the file becomes a
@@ -494,6 +553,7 @@ def parquet_edges(
         ]
         done = 0
         groups = list(range(file.metadata.num_row_groups))[begin:end]
+        check_columns(file, path, groups, names)
         for batch in map(validate_piece, file.iter_batches(ROWS, groups, columns=list(names))):
             try:
                 columns = [
@@ -577,6 +637,7 @@ def read_parquet(
                 where=str(path),
                 do=f"It has {', '.join(file.schema_arrow.names)}.",
             )
+        check_columns(file, path, None, columns)
         table = validate_piece(file.read(columns=None if columns is None else list(columns)))
         return {name: _to_numpy(table.column(name)) for name in table.column_names}
 
@@ -639,6 +700,7 @@ class ParquetRows:
 
     def _read_groups(self, groups: list[int]) -> dict[str, Any]:
         with parquet_file(self._path) as file:
+            check_columns(file, self._path, groups, self._columns)
             table = validate_piece(file.read_row_groups(groups, columns=self._columns))
             return {name: _to_numpy(table.column(name)) for name in self._columns}
 
@@ -665,6 +727,7 @@ def rows_where(paths: Sequence[str], mask: np.ndarray) -> Iterator[Any]:
                     f"{path} has other columns, or columns of other types, than {paths[0]}",
                     do="Give all files the same columns.",
                 )
+            check_columns(file, path)
             for batch in map(validate_piece, file.iter_batches(ROWS)):
                 own = mask[done : done + batch.num_rows]
                 done += batch.num_rows
@@ -683,6 +746,7 @@ def changed_error(path: str) -> DataError:
 def parquet_table(path: str | os.PathLike[str]) -> Any:
     """Read a whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
     with parquet_file(path) as file:
+        check_columns(file, path)
         return validate_piece(file.read())
 
 

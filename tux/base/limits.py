@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import mmap
+import os
 import threading
 from contextlib import suppress
 
@@ -15,6 +17,20 @@ MANY = "ulimit -n 4096"
 FILES, FILES_EACH = 48, 4
 """Open files that a process of a run of several workers needs, and for each worker. 3 workers ran
 with 48 in all, 6 with 60; the rest is for readers of data."""
+
+NO_THREAD = ("can't start new thread", "Failed to launch worker thread")
+"""Words of Python and Arrow where the system starts no thread."""
+
+ADDRESSES, ADDRESSES_EACH = 960 << 20, 48 << 20
+"""Bytes of addresses that the libraries of a command need, and for each processor core, for which
+BLAS has threads and buffers: with two cores a small run took 780 MiB, and went through from 1,075
+on. With less, BLAS waits for its buffers for ever, and other libraries end the process, or crash.
+"""
+
+THREADS_EACH = 12
+"""Threads that a worker's process needs, and so the command itself, but for those that `--threads`
+and more cores add: 9 and 15 with two cores.
+"""
 
 MAPPED = ("cannot allocate memory", "failed to map segment", "load shared object")
 """Words of the loader of libraries where memory is short."""
@@ -33,6 +49,14 @@ def allow_many_files() -> int:
     return 0
 
 
+def check_workers(workers: int) -> None:
+    """Raise TuxError if the system does not allow the files and threads of a run of several
+    workers, which the command and they need at the same time.
+    """
+    check_files(workers)
+    check_threads(THREADS_EACH * (workers + 1))
+
+
 def check_files(workers: int) -> None:
     """Let this process open the files that a run of several workers needs. Raises UsageError if the
     system does not allow it.
@@ -44,6 +68,26 @@ def check_files(workers: int) -> None:
             f"have {most} here",
             do=f"allow more, as by {MANY} or LimitNOFILE of a service; or take fewer workers",
         )
+
+
+def check_command() -> None:
+    """Raise TuxError if this process may not have the addresses and the threads that libraries take
+    when they are loaded. BLAS answers a lack of threads as if the user had pressed Ctrl-C.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    needed = ADDRESSES + ADDRESSES_EACH * cores
+    if is_short_of_addresses():
+        try:
+            mmap.mmap(
+                -1, needed, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON, prot=mmap.PROT_READ
+            ).close()
+        except OSError:
+            raise TuxError(
+                f"out of memory: libraries alone need {needed >> 20} MiB of addresses, and ulimit "
+                f"-v allows {_most_addresses() >> 20}",
+                do="allow more: ulimit -v unlimited",
+            ) from None
+    check_threads(cores)
 
 
 def check_threads(count: int) -> None:
@@ -74,11 +118,11 @@ def limit_error(error: BaseException) -> TuxError | None:
         most = allow_many_files()
         here = f": this process may have {most}" if most and number == errno.EMFILE else ""
         return TuxError(f"too many files are open{here}", do=f"allow more, as by {MANY}")
-    if "can't start new thread" in said and _is_short_of_addresses():
+    if any(each in said for each in NO_THREAD) and is_short_of_addresses():
         return out_of_memory(
             f"ulimit -v limits addresses, of which each thread needs some ({said})"
         )
-    if number == errno.EAGAIN or "can't start new thread" in said:
+    if number == errno.EAGAIN or any(each in said for each in NO_THREAD):
         return TuxError(
             f"the system starts no more processes or threads: {said}",
             do="allow more, as by ulimit -u or TasksMax of a service; or take fewer --workers and "
@@ -87,15 +131,24 @@ def limit_error(error: BaseException) -> TuxError | None:
     if number == errno.ENOMEM:
         return out_of_memory(said)
     mapped = any(each in said.lower() for each in MAPPED)
-    if isinstance(error, ImportError | OSError) and mapped and _is_short_of_addresses():
+    if isinstance(error, ImportError | OSError) and mapped and is_short_of_addresses():
         return out_of_memory(f"a library cannot be loaded, and ulimit -v limits addresses ({said})")
+    if isinstance(error, SystemError) and is_short_of_addresses():
+        # a module in C that has got no memory, and did not say so
+        return out_of_memory(f"ulimit -v limits addresses ({said})")
     return None
 
 
-def _is_short_of_addresses() -> bool:
+def is_short_of_addresses() -> bool:
     """Return whether the address space of this process is limited, as by ulimit -v."""
+    return _most_addresses() >= 0
+
+
+def _most_addresses() -> int:
+    """Return the bytes of addresses that this process may have; -1 if they are not limited."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    return False
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return -1 if most == resource.RLIM_INFINITY else most
+    return -1

@@ -11,8 +11,11 @@ from tux.cli.flags import INPUT, Flags
 ABOUT = (
     "Compare what the clocks of a run did with the rules of Stale Synchronous Parallel: with which "
     "answers clocks started, and which contributions were folded and answered. It is for runs with "
-    "--trace-clocks. The exit code is 3 if a rule was broken."
+    "--trace-clocks. The exit code is 3 if a rule was broken. Files that were cut or are missing "
+    "are named: what they lack is not compared."
 )
+NAMED = 10
+"""Files that were cut or are missing, named at most."""
 
 
 def command(argv: list[str]) -> int:
@@ -35,5 +38,11 @@ def command(argv: list[str]) -> int:
             "largest staleness": f"{counts.stalest:,}",
         }
     )
-    show.say("all clocks kept to the rules")
+    if counts.lacking:
+        names = ", ".join(counts.lacking[:NAMED])
+        more = f" and {len(counts.lacking) - NAMED:,} more" * (len(counts.lacking) > NAMED)
+        show.say(f"cut or missing: {names}{more}")
+        show.say("clocks kept to the rules, as far as there are records of them")
+    else:
+        show.say("all clocks kept to the rules")
     return 0

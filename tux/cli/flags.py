@@ -105,13 +105,30 @@ class Flags(argparse.ArgumentParser):
         """Parse the arguments, and return them by name. Raises UsageError with the closest known
         flag, or with what the value should be.
         """
-        args, extra = self.parse_known_intermixed_args(argv)
-        for word in sorted(extra, key=lambda word: not word.startswith("-")):
+        try:
+            args, extra = self.parse_known_intermixed_args(argv)
+        except UsageError as error:
+            # argparse tells that an argument is missing before it looks at misspelt flags
+            if error.what.startswith("the following arguments are required"):
+                self._refuse([word for word in argv if self._is_unknown_flag(word)])
+            raise
+        self._refuse(sorted(extra, key=lambda word: not word.startswith("-")))
+        return args
+
+    def _is_unknown_flag(self, word: str) -> bool:
+        """Return whether a word is a long flag that the command does not have."""
+        return word.startswith("--") and word.split("=")[0] not in {
+            "--",
+            *self._option_string_actions,
+        }
+
+    def _refuse(self, words: Sequence[str]) -> None:
+        """Raise UsageError for the first of these words, if there is one."""
+        for word in words:
             flag = word.split("=")[0]
             kind = "flag" if word.startswith("-") else "argument"
             meant = meant_flag(flag, self._option_string_actions.keys() - self.former)
             raise UsageError(f"unknown {kind} {flag}", do=f"{meant}see {self.prog} --help")
-        return args
 
     def error(self, message: str) -> NoReturn:
         """Raise argparse's report as a UsageError."""

@@ -26,7 +26,15 @@ from tux.io.formats.detect import Format, detect_format
 from tux.io.formats.edge_formats import one_type_reason
 from tux.io.source.input_files import holds_files, input_files
 from tux.program.params import INLINE
-from tux.run_folder.folder import RESULTS, WHOLE, RunRecord, is_run, read_metrics, read_run
+from tux.run_folder.folder import (
+    RESULTS,
+    WHOLE,
+    RunRecord,
+    check_as_written,
+    is_run,
+    read_metrics,
+    read_run,
+)
 from tux.run_folder.run_status import describe_restart, describe_state
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -62,6 +70,8 @@ def _compare_checksums(folder: Path) -> str:
     for a file that is not as it was written.
     """
     files, checkpoints = check_sums(folder), check_all(folder)
+    if not is_partitioned(folder):
+        check_as_written(folder)
     told = f"{plural(files, 'file')} and {plural(checkpoints, 'checkpoint')} are as written"
     none = (
         f"there is no {SUMS}: only a run that has ended with a model, and tux partition, write it"

@@ -60,13 +60,13 @@ class Segment:
         return not (step.is_apply or isinstance(step, Fold))
 
     def first_folded(self) -> set[int]:
-        """Return the Applies that masters fold before the context goes on from there, if it is sent
-        too: those whose functions may add to it, or read what its GlobalSync will set, and those of
-        the type that it aggregates.
+        """Return the Applies that masters fold before the context goes on from there, that of this
+        clock or of a later one: those whose functions may add to it. If it is sent here, also those
+        that read what its GlobalSync will set, and those of the type that it aggregates.
         """
         folds = [sync for sync in self.syncs if isinstance(sync, Fold)]
         if all(sync.is_apply for sync in self.syncs):
-            return set()
+            return {fold.sync_id for fold in folds if fold.adds_to_context}
         aggregated = {fold.aggregated for fold in folds}
         return {
             f.sync_id for f in folds if f.is_apply and (f.sees_context or f.table in aggregated)

@@ -46,7 +46,7 @@ MOST_WORKERS = 1 << 16
 
 
 class ClockEvent:
-    """The events of records. Numbers of a record that are not named here are 0.
+    """The events of records. Numbers that `EVENT_NUMBERS` does not name are 0.
 
     They are plain numbers, as to look up a member of an Enum takes as long as to note a record.
     """
@@ -74,6 +74,22 @@ class ClockEvent:
     """The worker has ended its last clock. Its server may still answer others."""
 
 
+_MESSAGE = ("kind", "peer", "sync", "clock")
+EVENT_NUMBERS = {
+    ClockEvent.PASS: ("value", "clock"),
+    ClockEvent.START: ("segment", "sync", "value", "clock"),
+    ClockEvent.RAN: ("segment", "clock"),
+    ClockEvent.SENT: _MESSAGE,
+    ClockEvent.PASSED: ("kind", "sync", "clock"),
+    ClockEvent.FOLDED: _MESSAGE,
+    ClockEvent.ANSWERED: _MESSAGE,
+    ClockEvent.INSTALLED: _MESSAGE,
+    ClockEvent.KEPT: ("clock",),
+    ClockEvent.END: (),
+}
+"""The numbers of each event's records; the others are 0."""
+
+
 class Trace:
     """A writer of the records of one worker. The file is made at once, or made anew.
 
@@ -83,11 +99,12 @@ class Trace:
 
     def __init__(self, path: Path, rank: int, workers: int, slack: int) -> None:
         self.path = path
-        self._held = bytearray()  # which is never replaced: several threads extend it
+        # never replaced: several threads extend it
+        self._held = bytearray(HEAD.pack(MAGIC, rank, workers, slack, 0))
         with writing(path):
             make_folder(path.parent)
             self._file: BinaryIO = open(path, "wb", buffering=0)
-        self._write(HEAD.pack(MAGIC, rank, workers, slack, 0))
+        self.flush()
 
     def note(
         self,
@@ -109,10 +126,11 @@ class Trace:
             self.flush()
 
     def flush(self) -> None:
-        """Write all records so far."""
-        held = bytes(self._held)
-        self._write(held)
-        del self._held[: len(held)]
+        """Write all records so far. What a disk has taken before it was full stays taken."""
+        while held := bytes(self._held):
+            with writing(self.path):
+                written = self._file.write(held)
+            del self._held[:written]
 
     def end(self) -> None:
         """Note that the last clock has ended."""
@@ -124,11 +142,6 @@ class Trace:
         with suppress(DiskError):
             self.flush()
         self._file.close()
-
-    def _write(self, content: bytes) -> None:
-        with writing(self.path):
-            while content:
-                content = content[self._file.write(content) :]
 
 
 class WorkerTrace(NamedTuple):

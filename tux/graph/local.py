@@ -230,7 +230,9 @@ class LocalGraph:
         `folder`: of the part in a partitioned folder, in which the order of its edges is kept.
         """
         _check_types(program, part)
-        pulled = [name for name, declared in program.vertices.items() if declared.remote]
+        remote = [name for name, declared in program.vertices.items() if declared.remote]
+        # the only worker has all rows
+        pulled = [name for name in remote if len(part.types[name].up) > 1]
         vertices = {
             name: LocalVertices.local(remove_rows(each) if name in pulled else each)
             for name, each in part.types.items()

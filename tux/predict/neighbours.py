@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
+from tux.engine.start_model import model_file
 from tux.predict.predict import reopen_program
 from tux.predict.topk import similar
 from tux.run_folder.folder import read_run
@@ -78,7 +78,7 @@ def nearest_of(
         raise UsageError(f"--count {count}: one at least is needed")
     program = reopen_program(read_run(folder), folder, warn)
     ids = read_ids(folder, program)
-    models = {kind: read_parquet(Path(folder, "model", f"{kind}.parquet")) for kind in ids}
+    models = {kind: read_parquet(model_file(folder, kind)) for kind in ids}
     matrices = vectors_of(models)
     if field:
         chosen = choose_vectors(models, field)

@@ -16,7 +16,6 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.given import ids_of, to_given_type
 from tux.arrays.ids import Ids
-from tux.base.checksums import is_changed
 from tux.base.errors import UsageError
 from tux.base.text import data_name, plural
 from tux.engine.start_model import Stored, model_reader
@@ -28,8 +27,8 @@ from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.program.report import Model
 from tux.program.stage import Stage
-from tux.run_folder.folder import RunRecord, read_run
-from tux.run_folder.model_files import read_ids
+from tux.run_folder.folder import RunRecord, is_as_written, read_run
+from tux.run_folder.model_files import model_digest, read_ids
 
 Warn = Callable[[str], None]
 MOVED = (
@@ -170,13 +169,15 @@ def memory_model(run: RunRecord, program: Program, model: Model, name: str = "RU
 
 def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -> Program:
     """The program of a run with its parameters, which get their present names in `run`; `warn` if
-    its source has changed since, or `run.json` of its `folder`.
+    its source has changed since, or `run.json` of its `folder`, or if the model there is another.
     """
-    if is_changed(Path(folder), "run.json"):
+    if not is_as_written(folder):
         warn(
             f"{Path(folder, 'run.json')} is damaged, or was changed by hand, since the run: the "
             "model may not mean what it did"
         )
+    if _has_other_model(run, folder):
+        warn(f"{Path(folder, 'model')} is not the model that its run has written")
     where = Path(folder, "run.json")
     source = sources.find_again(run.app.name, where, MOVED)
     if source.digest != run.app.digest:
@@ -186,3 +187,12 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
         )
     run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source.program(**run.parameters)
+
+
+def _has_other_model(run: RunRecord, folder: str | os.PathLike[str]) -> bool:
+    """Return whether the model in the folder of a run is one that the run has not written."""
+    try:
+        there = Path(folder, "model").is_dir()
+        return there and run.model_digest not in ("", model_digest(folder))
+    except OSError:
+        return False  # whoever reads the model tells it

@@ -21,15 +21,13 @@ from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.text import nearest_word
+from tux.checkpoint.shard import hash_bytes
 from tux.engine.model import RunModel
 from tux.program.report import Tables
 from tux.run_folder.journal import FILE as JOURNAL
 from tux.run_folder.journal import Journal
 from tux.run_folder.model_columns import NO_TYPES, column_pieces
-from tux.run_folder.model_files import (
-    write_columns,
-    write_tables,
-)
+from tux.run_folder.model_files import model_digest, write_columns, write_tables
 from tux.run_folder.run_lock import claim, reclaim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
@@ -108,6 +106,8 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     start_digest: str = ""  # of the model with which the run begins: `model_digest`
     edge_bytes: float = 0.0  # that an edge takes in memory, of all workers; 0: not known
+    model_digest: str = ""  # of the run's own model, where there are results
+    digest: str = ""  # of all else, in the file alone: `is_as_written`
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on
     # epochs, seconds, last and best metrics; absent until the run has ended
@@ -256,13 +256,14 @@ def write_run(folder: Path, run: RunRecord) -> None:
     the run has written. Raises DiskError.
     """
     unseal(folder)
+    with writing(folder):
+        has_model = run.results is not None and (folder / "model").exists()
+        run.model_digest = model_digest(folder) if has_model else ""
+    values = drop_nonfinite(msgspec.to_builtins(run))
+    # the first line, so that who changes the file by hand can remove it
+    signed = {"digest": _record_digest(msgspec.json.encode(values)), **values}
     with replacing(folder / "run.json") as part:
-        part.write_bytes(
-            msgspec.json.format(
-                msgspec.json.encode(drop_nonfinite(msgspec.to_builtins(run))), indent=2
-            )
-            + b"\n"
-        )
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(signed), indent=2) + b"\n")
     if run.results is not None:
         seal(folder, _result_files(folder))
 
@@ -289,7 +290,7 @@ def read_run(folder: str | os.PathLike[str]) -> RunRecord:
     """Read `run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
     path = Path(folder, "run.json")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunRecord)
+        record = msgspec.json.decode(path.read_bytes(), type=RunRecord)
     except OSError:
         raise DataError(
             f"{folder} is no folder of a run",
@@ -298,6 +299,38 @@ def read_run(folder: str | os.PathLike[str]) -> RunRecord:
         ) from None
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
+    record.digest = ""
+    return record
+
+
+def is_as_written(folder: str | os.PathLike[str]) -> bool:
+    """Return whether `run.json` of a run's folder is as tux has written it, by the digest in it. A
+    file without one is taken to be: it is of an earlier version, or was changed on purpose.
+    """
+    try:
+        content = Path(folder, "run.json").read_bytes()
+        return msgspec.json.decode(content).get("digest") in (None, _record_digest(content))
+    except (OSError, AttributeError, *DAMAGED):
+        return False
+
+
+def check_as_written(folder: str | os.PathLike[str]) -> None:
+    """Raise DataError if `run.json` of a run's folder is not as tux has written it."""
+    if not is_as_written(folder):
+        raise DataError(
+            "run.json is damaged, or was changed by hand",
+            where=str(Path(folder, "run.json")),
+            do='put back what it was; if you have changed it yourself, remove its line "digest"',
+        )
+
+
+def _record_digest(content: bytes) -> str:
+    """Compute the digest of what a `run.json` says, however it is laid out, but for the one in
+    it.
+    """
+    values = msgspec.json.decode(content)
+    values.pop("digest", None)
+    return hash_bytes(msgspec.json.encode(values))
 
 
 def _suggest_folder(folder: Path) -> str:

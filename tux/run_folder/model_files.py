@@ -14,10 +14,12 @@ import numpy as np
 from tux.arrays.arrow import STRING, parquet_writer, read_parquet
 from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
+from tux.arrays.parquet_footer import seal_set, set_of
 from tux.arrays.ragged import Lists
-from tux.base.checksums import read_sealed, sum_of, sums_of
-from tux.base.disk import replacing
+from tux.base.checksums import read_sealed, sum_of
+from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
+from tux.base.parallel import spread
 from tux.checkpoint.shard import hash_bytes
 from tux.checkpoint.store import has_checkpoint
 from tux.engine.start_model import model_file
@@ -49,26 +51,39 @@ def group_ranges(rows: int, columns: Mapping[str, Any]) -> list[tuple[int, int]]
 
 
 def model_digest(folder: str | os.PathLike[str]) -> str:
-    """Return a digest of the model in a run's folder, of the checksums of its columns: those that
-    the folder has, or those of the files as they are. Raises DataError and OSError.
+    """Return the digest of the model in a run's folder that its files name (`write_columns`), or,
+    of a model of an earlier version, one of its files. Raises OSError.
     """
-    sums, path = sums_of(Path(folder)), Path(folder, "model")
-    found = ((f"model/{each.name}", each) for each in sorted(path.glob("*.parquet")))
-    lines = [f"{sums.get(name) or sum_of(each)}  {name}" for name, each in found]
+    paths = sorted(Path(folder, "model").glob("*.parquet"))
+    return next(filter(None, map(set_of, paths)), "") or _digest_of(paths)
+
+
+def _digest_of(paths: Iterable[Path]) -> str:
+    """Compute a digest of the names and the content of files. Raises OSError."""
+    files = sorted(paths)
+    sums = zip(spread(sum_of, files), files, strict=True)
+    lines = [f"{each}  model/{path.name}" for each, path in sums]
     return hash_bytes("\n".join(lines).encode())
 
 
 def write_columns(model: Path, types: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> None:
     """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
     one for each type of edges with results, and one for the context, "tau", if it has any. Columns
-    come in pieces, each of which is a row group. Raises DiskError.
+    come in pieces, each of which is a row group. Each file names the digest of all files, by which
+    those of another model are told (`tux.engine.start_model.model_file`). Raises DiskError.
     """
+    paths = []
     for name, pieces in types:
         pieces = iter(pieces)
         if first := next(pieces, None):
-            with parquet_writer(model / f"{name}.parquet") as write:
+            paths.append(model / f"{name}.parquet")
+            with parquet_writer(paths[-1]) as write:
                 for columns in chain([first], pieces):
                     write(columns)
+    with writing(model):
+        digest = _digest_of(paths)
+        for path in paths:
+            seal_set(path, digest)
 
 
 def write_tables(model: Path, tables: Tables) -> None:

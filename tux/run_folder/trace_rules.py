@@ -13,7 +13,9 @@ members are a channel, which loses, doubles and reorders none. The rules:
    pushed in clocks up to t - slack - 1.
 3. A worker runs its clocks, and the segments of each, once and in order. It installs each answer
    once, in order, and not while a segment runs. A pass begins, and a state is kept, when all clocks
-   are finished; a run that goes on begins with the clock of a kept state.
+   are finished; a run that goes on begins with the clock of a kept state. All workers run the same
+   passes, each at the same slack, which is at most that of the run. After its end it runs nothing.
+4. A record has the numbers of its event alone: the others are 0.
 
 A trace that was cut, as that of a worker that was killed, is right up to its cut. What others have
 heard of the worker after it is taken as it is.
@@ -25,13 +27,18 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tux.base.errors import DataError
-from tux.clock.trace import ClockEvent, WorkerTrace
+from tux.clock.trace import EVENT_NUMBERS, RECORD, ClockEvent, WorkerTrace
 from tux.messages.message import Kind
 
 ROWS = 4096
 """Records that are tuples at a time."""
-PULLS = (Kind.PULL_REQUEST, Kind.PULL_ANSWER, Kind.PUSH)
+UNAWAITED = (Kind.PULL_REQUEST, Kind.PUSH)
+"""Messages that a server may take when its worker has ended, and what it has noted was sent."""
+SERVED = (ClockEvent.PASSED, ClockEvent.FOLDED, ClockEvent.ANSWERED)
+"""Events of the server."""
 
 
 @dataclass
@@ -62,6 +69,7 @@ class TracedWorker:
         self.clocks: dict[int, TracedClock] = {}  # that may not be finished
         self.sending, self.running = -1, False  # the clock whose segment ran last, or runs
         self.kept: set[int] = set()
+        self.passes, self.has_ended = 0, False
 
     @property
     def row(self) -> tuple[int, ...]:
@@ -88,6 +96,7 @@ class TraceReplay:
         self._workers = {each.rank: TracedWorker(each) for each in traces}
         self._all = range(traces[0].workers)
         self._firsts = firsts
+        self._passes: list[tuple[int, int]] = []  # the first clock and the slack of each
         self.stalest = 0  # unfinished clocks before one that started, at most
         # clocks of messages under way, by kind, sender, receiver and synchronisation
         self._channels: dict[tuple[int, int, int, int], deque[int]] = defaultdict(deque)
@@ -103,6 +112,8 @@ class TraceReplay:
 
     def run(self) -> None:
         """Take all records."""
+        for worker in self._workers.values():
+            self._check_numbers(worker)
         moved = True
         while moved:
             moved = False
@@ -114,6 +125,18 @@ class TraceReplay:
             if worker.at < worker.count:
                 raise self._rule_error(worker, "it comes before it was sent, or was never sent")
         self._check_rest()
+
+    def _check_numbers(self, worker: TracedWorker) -> None:
+        """Demand that no record has a number which is not of its event."""
+        records = worker.trace.records
+        for event, names in EVENT_NUMBERS.items():
+            rows = np.flatnonzero(records["event"] == event)
+            for name in set(RECORD.names or ()) - {"event", *names}:
+                extra = rows[records[name][rows] != 0]
+                if len(extra):
+                    worker.at = int(extra[0])
+                    found = records[name][worker.at]
+                    raise self._rule_error(worker, f"it has the {name} {found}, and needs none")
 
     def kept_clocks(self) -> set[int]:
         """Return the clocks before which all workers have kept their states."""
@@ -127,6 +150,8 @@ class TraceReplay:
     def _take(self, worker: TracedWorker) -> bool:
         """Take a worker's next record; False: that of another worker must be taken before."""
         event, kind, segment, peer, sync, value, clock = worker.row
+        if event not in SERVED:
+            self._demand(worker, not worker.has_ended, "it comes after the end of the run")
         match event:
             case ClockEvent.PASS:
                 self._begin_pass(worker, clock, value)
@@ -143,7 +168,7 @@ class TraceReplay:
                 rank = worker.trace.rank
                 if not self._receive(worker, Kind.TOTALS, rank, sync, clock):
                     return False
-                self._channels[Kind.CONTRIBUTION, rank, 0, sync].append(clock)
+                self._channels[kind, rank, 0, sync].append(clock)
             case ClockEvent.FOLDED:
                 return self._fold(worker, kind, peer, sync, clock)
             case ClockEvent.ANSWERED:
@@ -156,6 +181,7 @@ class TraceReplay:
                 worker.kept.add(clock)
             case ClockEvent.END:
                 self._demand_finished(worker, "the run ends")
+                worker.has_ended = True
             case _:
                 raise self._rule_error(worker, f"{event} is no event")
         return True
@@ -169,7 +195,14 @@ class TraceReplay:
             self._demand(worker, clock in self._firsts, begins)
         else:
             self._demand(worker, clock == worker.next, f"{worker.next} starts next")
-        worker.next, worker.slack = clock, slack
+        too_large = f"a pass begins at slack {slack}, and that of the run is {worker.trace.slack}"
+        self._demand(worker, slack <= worker.trace.slack, too_large)
+        if worker.passes == len(self._passes):
+            self._passes.append((clock, slack))
+        first, of_others = self._passes[worker.passes]
+        other = f"a pass begins at slack {slack}, and that of others at {of_others}, clock {first}"
+        self._demand(worker, (clock, slack) == (first, of_others), other)
+        worker.next, worker.slack, worker.passes = clock, slack, worker.passes + 1
 
     def _start(
         self, worker: TracedWorker, clock: int, segment: int, segments: int, lag: int
@@ -282,7 +315,7 @@ class TraceReplay:
             return True
         sender = self._workers.get(peer)
         return sender is None or (
-            sender.at == sender.count and (kind in PULLS or not sender.trace.is_whole)
+            sender.at == sender.count and (kind == Kind.PULL_ANSWER or not sender.trace.is_whole)
         )
 
     def _check_rest(self) -> None:
@@ -291,7 +324,7 @@ class TraceReplay:
         """
         for (kind, source, dest, sync), channel in self._channels.items():
             receiver = self._workers.get(dest)
-            if channel and receiver and receiver.trace.is_whole and kind not in PULLS:
+            if channel and receiver and receiver.trace.is_whole and kind not in UNAWAITED:
                 lost = f"what worker {source} has sent to it for synchronisation {sync} is lost"
                 raise self._rule_error(receiver, lost, channel[0])
 

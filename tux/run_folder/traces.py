@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tux.base.errors import DataError, UsageError
-from tux.clock.trace import WorkerTrace, read_trace
+from tux.base.text import plural
+from tux.clock.trace import WorkerTrace, read_trace, trace_name
 from tux.run_folder.folder import read_run
 from tux.run_folder.trace_rules import TraceReplay
 
@@ -22,7 +23,8 @@ NAMED = re.compile(r"(\d+)-(\d+)\.clocks", re.ASCII)
 
 class TraceCounts(NamedTuple):
     """The counts of a run's traces: starts of the workers, the most workers, clocks up to the end,
-    events, and how many unfinished clocks were before one that started, at most.
+    events, how many unfinished clocks were before one that started, at most, and the names of files
+    that were cut or are missing.
     """
 
     starts: int
@@ -30,6 +32,7 @@ class TraceCounts(NamedTuple):
     clocks: int
     events: int
     stalest: int
+    lacking: tuple[str, ...]
 
 
 def newest_attempt(folder: Path) -> int:
@@ -40,9 +43,11 @@ def newest_attempt(folder: Path) -> int:
 def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
     """Compare the traces of a run with the rules of SSP (`tux.run_folder.trace_rules`).
 
-    DataError where they break one, or are damaged; UsageError if the run has none.
+    DataError where they break one, or are damaged, or have another slack than the run; UsageError
+    if the run has none.
     """
-    paths = _paths(Path(folder))
+    folder = Path(folder)
+    paths = _paths(folder)
     if not paths:
         read_run(folder)  # tells what is wrong with the folder
         raise UsageError(
@@ -50,22 +55,28 @@ def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
             do="name the folder of a run with --trace-clocks: tux run APP DATA --out DIR "
             "--trace-clocks",
         )
-    firsts, counts = {0}, TraceCounts(0, 0, 0, 0, 0)
-    for _, files in sorted(paths.items()):
+    slack = read_run(folder).options.get("slack") if (folder / "run.json").exists() else None
+    firsts, counts = {0}, TraceCounts(0, 0, 0, 0, 0, ())
+    for attempt, files in sorted(paths.items()):
         # of a worker that was killed at once there is an empty one
         traces = [read_trace(path) for path in sorted(files) if path.stat().st_size]
         if not traces:
+            empty = tuple(sorted(path.name for path in files))
+            counts = counts._replace(lacking=counts.lacking + empty)
             continue
-        _check_heads(traces)
+        _check_heads(traces, slack)
         replay = TraceReplay(traces, firsts)
         replay.run()
         firsts |= replay.kept_clocks()
+        whole = {each.rank for each in traces if each.is_whole}
+        cut = sorted(set(range(traces[0].workers)) - whole)
         counts = TraceCounts(
             counts.starts + 1,
             max(counts.workers, traces[0].workers),
             max(counts.clocks, replay.clocks),
             counts.events + sum(len(each.records) for each in traces),
             max(counts.stalest, replay.stalest),
+            counts.lacking + tuple(trace_name(attempt, rank) for rank in cut),
         )
     return counts
 
@@ -79,16 +90,30 @@ def _paths(folder: Path) -> dict[int, list[Path]]:
     return found
 
 
-def _check_heads(traces: list[WorkerTrace]) -> None:
-    """Raise DataError if files of one start are not of the workers that their names say, or not of
-    one run.
+def _check_heads(traces: list[WorkerTrace], slack: object) -> None:
+    """Raise DataError if files of one start are not of the workers that their names say, not of one
+    run, or of another `slack` than that of the run, where it is a number.
     """
+    first = traces[0]
     for each in traces:
         rank = int(each.path.name.partition("-")[2].removesuffix(".clocks"))
-        if (each.rank, each.workers) != (rank, traces[0].workers) or rank >= each.workers:
+        if each.rank != rank:
             raise DataError(
-                f"a trace of worker {each.rank} of {each.workers}, and {traces[0].workers} are in "
-                f"that of {traces[0].path.name}",
+                f"the trace of worker {each.rank} has the name of that of worker {rank}",
                 where=str(each.path),
                 do="put back the files that tux run --trace-clocks has written",
+            )
+        if (each.workers, each.slack) != (first.workers, first.slack):
+            raise DataError(
+                f"a trace of a run of {plural(each.workers, 'worker')} with slack {each.slack}, "
+                f"beside {first.path.name} of {plural(first.workers, 'worker')} with slack "
+                f"{first.slack}",
+                where=str(each.path),
+                do="put back the files that tux run --trace-clocks has written",
+            )
+        if isinstance(slack, int) and each.slack != slack:
+            raise DataError(
+                f"its clocks ran at slack {each.slack}, and the run has slack {slack}",
+                where=str(each.path),
+                do="this is a fault of tux, unless a file was changed: report it, with the folder",
             )

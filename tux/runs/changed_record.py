@@ -12,7 +12,7 @@ from tux.options.rules import PATHS, TABLES
 from tux.partition.method_of_type import is_open
 from tux.program.params import use_present_names
 from tux.program.program import Program
-from tux.run_folder.folder import RunRecord
+from tux.run_folder.folder import RunRecord, check_as_written
 
 FILES = [name for name, declared in OPTIONS.items() if declared.rule in (*PATHS, TABLES)]
 """Options that name files."""
@@ -24,7 +24,7 @@ def check_unchanged(
     """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
     record was changed by hand, or is damaged. Files may have been moved; their content is compared
     later. `RESUMABLE` options may be others only where the run has gone on from this checkpoint, or
-    from a later one, and has taken none since.
+    from a later one, and has taken none since. DataError for any other change.
     """
     parameters = use_present_names(program.params, kept.parameters)
     *first, last = (flag_of(name).removeprefix("--") for name in RESUMABLE)
@@ -47,3 +47,4 @@ def check_unchanged(
                     do=f"put back what it was; only {may_be} may be others, by flags of tux run "
                     "--resume",
                 )
+    check_as_written(where.parent)

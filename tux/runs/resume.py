@@ -33,7 +33,15 @@ from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
-from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run, seal_results
+from tux.run_folder.folder import (
+    WHOLE,
+    App,
+    RunRecord,
+    check_as_written,
+    read_metrics,
+    read_run,
+    seal_results,
+)
 from tux.runs.changed_record import check_unchanged
 
 if TYPE_CHECKING:
@@ -168,22 +176,17 @@ def find_stopped_run(
 
     A run that has neither a checkpoint nor a model goes on from its beginning.
 
-    DataError if it is no run's folder, has a model and no checkpoint, or all its checkpoints are
-    damaged; UsageError if the run is over, its data were in memory, it was on another number of
-    machines, or no checkpoint is at or before the end of the last of the `epochs`.
+    DataError if it is no run's folder, has a model and no checkpoint, or its record or all its
+    checkpoints are damaged; UsageError if the run is over, its data were in memory, it was on
+    another number of machines, or no checkpoint is at or before the end of the last of the
+    `epochs`.
     """
     if wrong := others.keys() - RESUMABLE:
         raise TypeError(f"a run cannot go on with another {min(wrong)}")
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
     _check_place(path, run.options.get("machines", 1), place)
-    found = find_newest_checkpoint(folder)
-    tell_left_out(found, warn)
-    if found.checkpoint is None and found.left_out:
-        raise DataError(
-            f"there is no whole checkpoint in {path / FOLDER}",
-            do=f"run it anew with another --out; or remove {path / FOLDER} to begin it again here",
-        )
+    found = _find_checkpoint(path, warn)
     checkpoint = found.checkpoint
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
@@ -213,6 +216,23 @@ def find_stopped_run(
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
+
+
+def _find_checkpoint(path: Path, warn: Callable[[str], None]) -> CheckpointSearch:
+    """Find the newest whole checkpoint of the run in a folder, if it has any; if not, the record is
+    compared with its digest. Raises DataError.
+    """
+    found = find_newest_checkpoint(path)
+    tell_left_out(found, warn)
+    if found.checkpoint is None:
+        check_as_written(path)
+        if found.left_out:
+            raise DataError(
+                f"there is no whole checkpoint in {path / FOLDER}",
+                do=f"run it anew with another --out; or remove {path / FOLDER} to begin it again "
+                "here",
+            )
+    return found
 
 
 def _source(run: RunRecord, app: str | None, where: Path) -> sources.Source:

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
-from tux.base.limits import check_files
+from tux.base.limits import check_workers
 from tux.base.text import plural
 from tux.checkpoint.folder_keeper import FolderKeeper
 from tux.checkpoint.saved import load as load_state
@@ -356,11 +356,12 @@ def _check_options(
 ) -> None:
     """Raise UsageError for options of which the program has no use, where lost workers are to be
     started again, and there is only this process; and where a library is missing. Neither this nor
-    an export's mistake, nor too few open files, is left to a time when data have been read.
+    an export's mistake, nor too few open files or threads, is left to a time when data have been
+    read.
     """
     workers = fit_plan_to_folder(options.plan_for(program), cut_folder(data)).all_workers
     if processes:
-        check_files(workers)
+        check_workers(workers)
     check_exports(program)
     sinks.check(options.log)
     if options.restarts and not processes:

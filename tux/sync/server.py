@@ -4,9 +4,9 @@ time.
 
     CONTRIBUTION  a worker's part of a synchronisation; when all workers have sent theirs, they are
                   folded, and each worker gets an ANSWER
-    TOTALS        its own worker's context: when the Applies sent with it are folded here, and the
-                  contexts of earlier clocks have gone on, this server's share is added, and it goes
-                  to the special worker as a CONTRIBUTION
+    TOTALS        its own worker's context: when the Applies up to its clock that add to it are
+                  folded here, and the contexts of earlier clocks have gone on, this server's share
+                  is added, and it goes to the special worker as a CONTRIBUTION
     ANSWER        the context's new value, which the server notes before its worker goes on with it
     PULL_REQUEST  rows that a worker does not keep, and
     PUSH          their changes: see `tux.sync.pull`
@@ -105,8 +105,8 @@ class Server(MasterTables):
         return True
 
     def hold_context(self, clock: int, until: set[int]) -> None:
-        """Let the context of a clock go on when these synchronisations are folded here. Its worker
-        calls this before it sends anything of them.
+        """Let the contexts of a clock and of later ones go on when these synchronisations are
+        folded here. Its worker calls this before it sends anything of them.
         """
         self._first[clock] = until
 
@@ -176,7 +176,7 @@ class Server(MasterTables):
         worker: in the order of clocks, in which it folds them.
         """
         for clock in sorted(self._held):
-            if clock in self._first:
+            if any(earlier <= clock for earlier in self._first):
                 return
             message = self._held.pop(clock)
             sync = self._find_fold(message)

@@ -90,7 +90,7 @@ def unpack_message(arrays, fields, rows):
 
 class Team:
     """k workers that run one program together; `delivery` decides the order in which messages
-    arrive and workers go on.
+    arrive and workers go on. `parts`: of the edges, if they are cut already.
     """
 
     def __init__(
@@ -108,12 +108,13 @@ class Team:
         check=False,
         threads=1,
         profile=False,
+        parts=None,
         kernels=None,
     ):
-        """Cut the graph, and make the workers. `kernels`: those of another team of this program,
-        which plain Python may call for several workers.
+        """Cut the graph, unless its `parts` are given, and make the workers. `kernels`: those of
+        another team of this program, which plain Python may call for several workers.
         """
-        cut_of = cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
+        cut_of = parts or cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
         parts = add_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from support.prove.case import DrawnCase
-from support.prove.engine import BlockOrders, run_case
+from support.prove.engine import BlockOrders, MovedRun, run_case
 from support.prove.interpreter import interpret
-from support.prove.spec import MasterState
+from support.prove.loading import LoadedRun, run_loaded
+from support.prove.moving import MoveRefused
+from support.prove.spec import EdgePlacement, MasterState
+from support.prove.watched import watched_turns
 
 ROUNDING = 1e-5
 """The share by which fields that take means may differ: masters divide, and plain Python rounds
@@ -15,16 +20,49 @@ what is added to a fraction to single precision where it is made of entries of s
 
 
 def check_case(case: DrawnCase) -> None:
-    """Assert that the engine's results of a case, and those of the run from its checkpoint, are the
-    interpreter's. Raise TuxError where tux refuses the program.
+    """Assert that the engine's results of a case, and those of the runs from its checkpoint, are
+    the interpreter's. Raise TuxError where tux refuses the program.
     """
-    outcome, again, placement = run_case(case)
-    wanted = interpret(
-        case.program, case.graph, placement, BlockOrders(case), case.epochs, seed=case.seed
-    )
-    for what, found in (("", outcome), *(("resumed: ", each) for each in again)):
-        differences = [*compare(case, found, wanted)]
-        assert not differences, f"{what}{differences[0]}"
+    with watched_turns() if case.watched else nullcontext():
+        runs = run_case(case)
+    wanted = interpret_case(case, runs.placement)
+    for what, found in (("", runs.outcome), ("resumed: ", runs.resumed)):
+        if found:
+            check_outcome(case, what, found, wanted)
+    if runs.moved:
+        check_moved(case, runs.placement, runs.moved)
+    if case.load:
+        check_loaded(run_loaded(case, case.load))
+
+
+def interpret_case(case: DrawnCase, placement: EdgePlacement, **moves) -> MasterState:
+    """Return what the documents say of a case whose workers have this `placement`."""
+    orders = BlockOrders(case)
+    program, graph = case.program, case.graph
+    return interpret(program, graph, placement, orders, case.epochs, seed=case.seed, **moves)
+
+
+def check_loaded(run: LoadedRun) -> None:
+    """Assert that a run on parts that loaders have made ends as the documents say."""
+    wanted = interpret_case(run.case, run.placement)
+    check_outcome(run.case, "loaded: ", run.outcome, wanted)
+
+
+def check_moved(case: DrawnCase, placement: EdgePlacement, moved: MovedRun) -> None:
+    """Assert that a run goes on on other workers as the documents say, or is refused."""
+    try:
+        wanted = interpret_case(case, placement, moves={moved.epoch: moved.placement})
+    except MoveRefused as refused:
+        assert any(field in moved.refused for field in refused.fields), f"moved: {refused}"
+        return
+    assert moved.outcome, f"moved: {moved.refused}"
+    check_outcome(case, "moved: ", moved.outcome, wanted)
+
+
+def check_outcome(case: DrawnCase, what: str, found: MasterState, wanted: MasterState) -> None:
+    """Assert that the engine's results are the interpreter's; `what` tells of which run."""
+    differences = [*compare(case, found, wanted)]
+    assert not differences, f"{what}{differences[0]}"
 
 
 def compare(case: DrawnCase, found: MasterState, wanted: MasterState):

@@ -7,22 +7,47 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from support.machines.keeping import InMemory, LedWorkers
 from support.machines.team import Team
 from support.prove.case import DrawnCase, edges_of
+from support.prove.restart import move_states, on_other_workers
 from support.prove.source import write_program
 from support.prove.spec import EdgePlacement, MasterState, MiniBatchSpec
 
 from tux.base.random import key, permutation
 from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.snapshot import State
 from tux.engine.training import Training
 from tux.graph.orders import order_of
 from tux.program.sources import find
 from tux.stages.blocks.block_cuts import Size
 
 STATE = ("value", "shared", "master")
+
+
+class MovedRun(NamedTuple):
+    """A run that goes on on other workers after an `epoch`: where edges and masters are then, and
+    what it ends with; or why it cannot go on, and None.
+    """
+
+    epoch: int
+    placement: EdgePlacement
+    outcome: MasterState | None
+    refused: str
+
+
+class EngineRuns(NamedTuple):
+    """The runs of a case: where edges and masters are, and what the first one ends with; and the
+    run that goes on from a checkpoint on the same workers, and the one on others, if any.
+    """
+
+    placement: EdgePlacement
+    outcome: MasterState
+    resumed: MasterState | None = None
+    moved: MovedRun | None = None
 
 
 @contextmanager
@@ -42,12 +67,14 @@ def load_program(case: DrawnCase):
             linecache.cache.pop(str(file), None)
 
 
-def make_team(case: DrawnCase, program, kernels=None) -> Team:
-    """Return the workers of a case, before training, with the `kernels` of another such team."""
-    edges = edges_of(case.program, case.graph)
+def make_team(case: DrawnCase, program, *, parts=None, kernels=None) -> Team:
+    """Return the workers of a case, before training; `parts` if they are made already. `kernels`:
+    those of another such team.
+    """
     return Team(
         program,
-        edges,
+        edges_of(case.program, case.graph),
+        parts=parts,
         k=case.workers,
         by=np.concatenate([case.parts[each.name] for each in case.program.edges]),
         seed=case.seed,
@@ -59,22 +86,34 @@ def make_team(case: DrawnCase, program, kernels=None) -> Team:
     )
 
 
-def run_case(case: DrawnCase) -> tuple[MasterState, list[MasterState], EdgePlacement]:
-    """Run a case. Return what it ends with; the same of a run from each checkpoint; and where
-    masters were.
-    """
+def run_case(case: DrawnCase) -> EngineRuns:
+    """Run a case, and once more from its checkpoint, if it has one."""
     with load_program(case) as program:
         team = make_team(case, program)
         if not case.kept:
-            return read_outcome(case, team.train(case.epochs)), [], read_placement(case, team)
+            outcome = read_outcome(case, team.train(case.epochs))
+            return EngineRuns(read_placement(case, team), outcome)
         keeper = InMemory()
         train_from(team, case, keeper)
-        again = make_team(case, program, team.kernels)
+        again = make_team(case, program, kernels=team.kernels)
         # the first that is kept is that of an earlier epoch where its keeper was still at work
-        states = [states for head, states in keeper.kept if head.epoch <= case.kept]
-        train_from(again, case, None, states[-1])
-        again.records = team.records
-        return read_outcome(case, team), [read_outcome(case, again)], read_placement(case, team)
+        head, states = [each for each in keeper.kept if each[0].epoch <= case.kept][-1]
+        train_from(again, case, None, states)
+        moved = run_elsewhere(case, team, head.epoch, states) if case.moved else None
+        outcome, resumed = (read_outcome(case, each) for each in (team, again))
+        return EngineRuns(read_placement(case, team), outcome, resumed, moved)
+
+
+def run_elsewhere(case: DrawnCase, before: Team, epoch: int, states: list[State]) -> MovedRun:
+    """Run a case on its other workers, from the states that its workers had after an epoch."""
+    moved = on_other_workers(case)
+    team = make_team(moved, before.program, kernels=before.kernels)
+    made = move_states(case, before, states)
+    placement = read_placement(moved, team)
+    if made.refused:
+        return MovedRun(epoch, placement, None, made.refused)
+    train_from(team, moved, None, made.states)
+    return MovedRun(epoch, placement, read_outcome(moved, team), "")
 
 
 def train_from(team: Team, case: DrawnCase, keeper, states=None) -> None:
@@ -128,7 +167,14 @@ def read_placement(case: DrawnCase, team: Team) -> EdgePlacement:
             mine = worker.master_ids(vertex.name) if held.is_cut else held.order[: held.n_train]
             home[team.edges.ids[vertex.name].values[mine]] = worker.rank
         masters[vertex.name] = home
-    return EdgePlacement(case.workers, case.parts, masters)
+    orders = {
+        vertex.name: team.edges.ids[vertex.name].values[
+            order_of(team.edges, vertex.name, case.seed)
+        ]
+        for vertex in case.program.vertices
+        if vertex.remote
+    }
+    return EdgePlacement(case.workers, case.parts, masters, orders)
 
 
 class BlockOrders:

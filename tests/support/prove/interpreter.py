@@ -7,13 +7,22 @@ Nothing here is shared with the engine, so that a mistake of one is no mistake o
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
-from importlib.abc import InspectLoader
-from types import ModuleType, SimpleNamespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
-from support.prove.memory import EntryRow, Functions, Taus, VertexReplicas, as_array
+from support.prove.functions import compile_functions
+from support.prove.generated import edges_to, find_neighbours, make_lists
+from support.prove.memory import EntryRow, Taus, VertexReplicas, as_array
+from support.prove.moving import (
+    MoveRefused,
+    list_refused,
+    move_context,
+    move_edges,
+    move_vertices,
+)
 from support.prove.operators import operate, read_arguments
 from support.prove.parts import (
     PlacedEdge,
@@ -32,6 +41,7 @@ from support.prove.spec import (
     EdgeSpec,
     ExchangeSpec,
     ForEachSpec,
+    GenerateSpec,
     GlobalSyncSpec,
     GraphSpec,
     MasterState,
@@ -53,6 +63,7 @@ def interpret(
     blocks: Blocks,
     epochs: int,
     seed: int | None = None,
+    moves: Mapping[int, EdgePlacement] = MappingProxyType({}),
 ) -> MasterState:
     """Run a program at slack 0 on the workers of `placement`, and return what masters hold.
 
@@ -64,7 +75,10 @@ def interpret(
     `seed` shuffles vertices and edges in each stage, which shows a program whose results depend on
     their order. None is the order of the graph.
 
-    Raises ValueError where blocks do not hold each vertex once, or a Repeat does not end.
+    `moves`: by the epoch after which the run goes on on other workers, these.
+
+    Raises ValueError where blocks do not hold each vertex once, or a Repeat does not end; and
+    MoveRefused where other workers cannot go on.
     """
     run = _Interpreter(program, graph, placement, blocks, seed)
     run.run_stages(program.setup, None, ())
@@ -73,6 +87,8 @@ def interpret(
         run.begin_epoch(epoch)
         run.run_stages(program.stages, None, ())
         kept.append(run.context("value"))
+        if epoch in moves:
+            run.move(moves[epoch])
     vertices = {
         kind.name: {
             field.name: as_array(field, run.types[kind.name].masters)
@@ -82,27 +98,6 @@ def interpret(
         for kind in program.vertices
     }
     return MasterState(vertices, run.context("value", "shared"), kept)
-
-
-class FunctionTexts(InspectLoader):
-    """The functions of a program as the text of a module."""
-
-    def __init__(self, sources: Iterable[str]) -> None:
-        self.text = "\n".join(sources)
-
-    def get_source(self, fullname: str) -> str:
-        """Return the text of the module."""
-        return self.text
-
-
-def _compile(sources: dict[str, str]) -> Functions:
-    """Compile the functions of a program once, in one module, and find their parameters."""
-    module = ModuleType("functions")
-    FunctionTexts(sources.values()).exec_module(module)
-    functions = {name: getattr(module, name) for name in sources}
-    return {
-        name: (f, f.__code__.co_varnames[: f.__code__.co_argcount]) for name, f in functions.items()
-    }
 
 
 class _Interpreter:
@@ -116,11 +111,17 @@ class _Interpreter:
         blocks: Blocks,
         seed: int | None,
     ) -> None:
-        workers = placement.workers
-        self.program, self.blocks, self.workers = program, blocks, range(workers)
+        self.program, self.graph, self.blocks = program, graph, blocks
         self.order = None if seed is None else random.Random(seed)
         self.epoch, self.passes = 0, dict[tuple[int, ...], int]()
-        self.functions = _compile(program.functions)
+        self.functions = compile_functions(program.functions)
+        self.edge_types = {kind.name: kind for kind in program.edges}
+        self._place(placement)
+
+    def _place(self, placement: EdgePlacement) -> None:
+        """Give each worker its rows and edges, as they are when a run begins."""
+        program, graph, workers = self.program, self.graph, placement.workers
+        self.placement, self.workers = placement, range(workers)
         self.p = SimpleNamespace(**program.parameters, workers=workers, slack=0)
         self.taus = Taus(program.context, workers)
         self.fixed: list[Scope] = [{"tau": tau, "p": self.p} for tau in self.taus.rows]
@@ -135,7 +136,6 @@ class _Interpreter:
             )
             for kind in program.vertices
         }
-        self.edge_types = {kind.name: kind for kind in program.edges}
         edges = {
             kind.name: place_edges(
                 kind, graph, placement.parts[kind.name].tolist(), self.types, self.fixed
@@ -143,6 +143,20 @@ class _Interpreter:
             for kind in program.edges
         }
         self.whole = SeenPart(edges, shares)
+
+    def move(self, placement: EdgePlacement) -> None:
+        """Go on on other workers."""
+        types, taus, whole, before = self.types, self.taus, self.whole, self.placement
+        refused = [field for name, old in types.items() for field in list_refused(name, old)]
+        if refused:
+            raise MoveRefused(refused)
+        self._place(placement)
+        for name, old in types.items():
+            move_vertices(old, self.types[name], self.functions)
+        for name, kind in self.edge_types.items():
+            workers = [each.parts[name].tolist() for each in (before, placement)]
+            move_edges(kind, whole.edges[name], self.whole.edges[name], workers)
+        move_context(taus, self.taus, self.functions)
 
     def begin_epoch(self, epoch: int) -> None:
         """Begin an epoch: metrics are forgotten."""
@@ -163,7 +177,9 @@ class _Interpreter:
         the program they stand.
         """
         for k, stage in enumerate(stages):
-            if isinstance(stage, MiniBatchSpec):
+            if isinstance(stage, MiniBatchSpec) and isinstance(stage.stages[0], GenerateSpec):
+                self._generate(stage.stages[0])
+            elif isinstance(stage, MiniBatchSpec):
                 for block in self._cut_blocks(stage, (*path, k)):
                     self.run_stages(stage.stages, block, (*path, k))
             elif isinstance(stage, RepeatSpec):
@@ -309,6 +325,26 @@ class _Interpreter:
         replicas = self.types[vertex]
         scope = self._vertex_scope(vertex, row, replicas.homes[v])
         return scope if replicas.alone else {**scope, "tau": self.taus.root}
+
+    # Generate
+
+    def _generate(self, stage: GenerateSpec) -> None:
+        """Make and use the lists of all vertices. As no list shows what others change, blocks are
+        the same as one.
+        """
+        replicas, order = self.types[stage.over], self.placement.orders[stage.over]
+        topology = find_neighbours(self.program, self.graph, order)
+        for start, round in self.draw_order(product(range(len(order)), range(stage.rounds))):
+            v = int(order[start])
+            fixed = self.fixed[replicas.homes[v]]
+            numbers = {"start": start, "id": v, "round": round, "topology": topology}
+            names = self.functions[stage.make][1]
+            lists = make_lists(stage, self.call, names, {**fixed, **numbers})
+            edges = {
+                name: edges_to(stage.over, [replicas.masters[order[at]] for at in places])
+                for name, places in lists.items()
+            }
+            self.call(stage.use, {**fixed, **edges})
 
     # Apply and GlobalSync
 

@@ -46,9 +46,10 @@ def run_ratings(
     setup: tuple = (),
     blocks: Callable = cut_singly,
     seed: int | None = None,
+    then: int = 0,
 ) -> MasterState:
     """Run stages on these ratings, and on item 2, which has none. Masters are on worker 0, but that
-    of item 1.
+    of item 1. After the first epoch the run goes on on `then` workers, if it is not 0.
 
     user 0 --1-- item 0    worker 0
     user 1 --2-- item 0    worker 0
@@ -71,10 +72,17 @@ def run_ratings(
         {"rating": {"stars": np.array([1, 2, 4, 8])}},
         {},
     )
-    parts = np.array([0, 0, 1, 1]) if workers == 2 and not whole else np.zeros(4, int)
-    homes = np.array([0, 1, 0]) if workers == 2 and not whole else np.zeros(3, int)
-    placement = EdgePlacement(workers, {"rating": parts}, {"user": np.zeros(3, int), "item": homes})
-    return interpret(program, graph, placement, blocks, epochs, seed)
+    moves = {1: place_ratings(then, whole=whole)} if then else {}
+    placement = place_ratings(workers, whole=whole)
+    return interpret(program, graph, placement, blocks, epochs, seed, moves)
+
+
+def place_ratings(workers: int, *, whole: bool) -> EdgePlacement:
+    """Place the ratings on one worker or two; on one of two, where items are whole."""
+    apart = workers == 2 and not whole
+    parts = np.array([0, 0, 1, 1]) if apart else np.zeros(4, int)
+    homes = np.array([0, 1, 0]) if apart else np.zeros(3, int)
+    return EdgePlacement(workers, {"rating": parts}, {"user": np.zeros(3, int), "item": homes})
 
 
 def value(name: str, length: int = 0, dtype: str = "i8", init: int = 0) -> FieldSpec:

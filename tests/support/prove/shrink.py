@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from support.prove.case import DrawnCase
 from support.prove.source import write_program
-from support.prove.spec import MiniBatchSpec, ProgramSpec, RepeatSpec
+from support.prove.spec import (
+    ExchangeSpec,
+    GenerateSpec,
+    MiniBatchSpec,
+    ProgramSpec,
+    RepeatSpec,
+)
 
 
 def shrink(case: DrawnCase, fails: Callable[[DrawnCase], bool], most: int = 400) -> DrawnCase:
@@ -31,10 +38,20 @@ def shrink(case: DrawnCase, fails: Callable[[DrawnCase], bool], most: int = 400)
 def reductions(case: DrawnCase) -> Iterator[DrawnCase]:
     """Yield cases that are one step smaller: first by what removes most."""
     program = case.program
-    if case.kept:
+    if case.watched:
+        yield case._replace(watched=False)
+    if case.load:
+        yield case._replace(load=None)
+    for loaders in range(1, case.load.loaders if case.load else 0):
+        yield case._replace(load=case.load._replace(loaders=loaders))
+    for workers in range(2, case.load.workers if case.load else 0):
+        yield case._replace(load=case.load._replace(workers=workers))
+    if case.moved:
+        yield case._replace(moved=0, moved_parts={})
+    if case.kept and not case.moved:
         yield case._replace(kept=0)
     if case.epochs > 1:
-        yield case._replace(epochs=1, kept=0)
+        yield case._replace(epochs=1, kept=0, moved=0, moved_parts={})
     if case.slack:
         yield case._replace(slack=0)
     if case.threads > 1:
@@ -42,6 +59,9 @@ def reductions(case: DrawnCase) -> Iterator[DrawnCase]:
     for workers in range(1, case.workers):
         parts = {name: each % workers for name, each in case.parts.items()}
         yield case._replace(workers=workers, parts=parts)
+    for moved in range(1, case.moved):
+        parts = {name: each % moved for name, each in case.moved_parts.items()}
+        yield case._replace(moved=moved, moved_parts=parts)
     for stages in fewer_stages(program.stages):
         yield case._replace(program=program._replace(stages=stages))
     for stages in fewer_stages(program.setup):
@@ -59,11 +79,26 @@ def fewer_stages(stages: tuple) -> Iterator[tuple]:
         if isinstance(stage, MiniBatchSpec | RepeatSpec):
             if isinstance(stage, RepeatSpec):
                 yield before + stage.stages + after
+            batch = isinstance(stage, MiniBatchSpec)
             for inside in fewer_stages(stage.stages):
-                if inside:
+                if any(isinstance(each, ExchangeSpec) for each in inside) or (inside and not batch):
                     yield (*before, stage._replace(stages=inside), *after)
-        if isinstance(stage, MiniBatchSpec) and stage.size:
-            yield (*before, stage._replace(size=()), *after)
+        if isinstance(stage, MiniBatchSpec):
+            if stage.size:
+                yield (*before, stage._replace(size=()), *after)
+            for inside in fewer_lists(stage.stages[0]):
+                yield (*before, stage._replace(stages=(inside,)), *after)
+
+
+def fewer_lists(stage: NamedTuple) -> Iterator[GenerateSpec]:
+    """Yield a Generate with fewer rounds, or a list with fewer places."""
+    if isinstance(stage, GenerateSpec):
+        if stage.rounds > 1:
+            yield stage._replace(rounds=1)
+        for at, (name, width) in enumerate(stage.lists):
+            if width > 1:
+                lists = (*stage.lists[:at], (name, width - 1), *stage.lists[at + 1 :])
+                yield stage._replace(lists=lists)
 
 
 def fewer_edges(case: DrawnCase) -> Iterator[DrawnCase]:
@@ -77,7 +112,11 @@ def fewer_edges(case: DrawnCase) -> Iterator[DrawnCase]:
                 edge_data=case.graph.edge_data
                 | {name: {f: each[keep] for f, each in case.graph.edge_data[name].items()}},
             )
-            yield case._replace(graph=graph, parts=case.parts | {name: case.parts[name][keep]})
+            parts, moved_parts = (
+                {edges: each[keep] if edges == name else each for edges, each in placed.items()}
+                for placed in (case.parts, case.moved_parts)
+            )
+            yield case._replace(graph=graph, parts=parts, moved_parts=moved_parts)
 
 
 def simpler_programs(program: ProgramSpec) -> Iterator[ProgramSpec]:
@@ -143,8 +182,15 @@ def describe(case: DrawnCase) -> str:
     for name, fields in case.graph.vertex_data.items():
         lines += [f"# {name}.{f} = {each.tolist()}" for f, each in fields.items()]
     kept = f", goes on from epoch {case.kept}" if case.kept else ""
+    if case.moved:
+        placed = {name: each.tolist() for name, each in case.moved_parts.items()}
+        kept += f", also on {case.moved} workers with {placed}"
+    if case.load:
+        loaders, workers, partitioner, _ = case.load
+        kept += f", loaded by {loaders} for {workers} workers by {partitioner}"
     lines.append(
         f"# seed {case.seed}: {case.workers} workers, slack {case.slack}, {case.epochs} epochs"
         f"{kept}, {'compiled' if case.jit else 'plain'}"
+        f"{', turns are watched' if case.watched else ''}"
     )
     return "\n".join(lines)

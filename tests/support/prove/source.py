@@ -11,6 +11,7 @@ from support.prove.spec import (
     ExchangeSpec,
     FieldSpec,
     ForEachSpec,
+    GenerateSpec,
     GlobalSyncSpec,
     MiniBatchSpec,
     ProgramSpec,
@@ -73,6 +74,8 @@ def write_stage(stage: NamedTuple) -> str:
             return "Barrier()"
         case VectorSpec(operator, arguments):
             return f"{operator}({arguments})"
+        case GenerateSpec(make, use, over, rounds, lists):
+            return write_call("Generate", make, use, quote(over), rounds=rounds, **dict(lists))
         case MiniBatchSpec(stages, size, over, order):
             options = {"over": quote(over)} | dict([size] if size else [])
             options["order"] = "" if order == "shuffled" else quote(order)
@@ -87,7 +90,11 @@ def write_program(program: ProgramSpec) -> str:
     lines = ["from tux import *", ""]
     for text in program.functions.values():
         lines += ["", text.rstrip(), ""]
+    if program.topology:
+        lines += ["", "class Neighbours(Graph):", "    def topology(self, program):"]
+        lines += [f'        return "{program.topology}"', ""]
     lines += ["", "class Drawn(Program):", "    epochs = 1"]
+    lines += ["    input = Neighbours()"] if program.topology else []
     lines += [f"    {name}: int = param({value})" for name, value in program.parameters.items()]
     lines += [f"    {write_vertex(each)}" for each in program.vertices]
     lines += [f"    {write_edge(each)}" for each in program.edges]
@@ -102,8 +109,8 @@ def write_program(program: ProgramSpec) -> str:
 
 def write_vertex(vertex: VertexSpec) -> str:
     """Return the declaration of a vertex type."""
-    fields = [*(["whole=True"] if vertex.whole else []), *map(write_field, vertex.fields)]
-    return f"{vertex.name} = Vertex({', '.join(fields)})"
+    how = [f"{name}=True" for name in ("whole", "remote") if getattr(vertex, name)]
+    return f"{vertex.name} = Vertex({', '.join([*how, *map(write_field, vertex.fields)])})"
 
 
 def write_edge(edge: EdgeSpec) -> str:

@@ -27,11 +27,12 @@ class FieldSpec(NamedTuple):
 
 
 class VertexSpec(NamedTuple):
-    """A vertex type."""
+    """A vertex type. `remote`: rows come as they are touched by the edges of a Generate."""
 
     name: str
     fields: tuple[FieldSpec, ...]
     whole: bool = False
+    remote: bool = False
 
 
 class EdgeSpec(NamedTuple):
@@ -96,6 +97,18 @@ class VectorSpec(NamedTuple):
     arguments: str
 
 
+class GenerateSpec(NamedTuple):
+    """Generate(make, use, over, rounds=, **lists). `lists`: the name and the length of each. `use`
+    must not read what it changes. It stands alone in a MiniBatch.
+    """
+
+    make: str
+    use: str
+    over: str
+    rounds: int
+    lists: tuple[tuple[str, int], ...]
+
+
 class MiniBatchSpec(NamedTuple):
     """MiniBatch(stages..., vertices= | edges= | blocks=, over=, order=). `size`: (name, number), or
     () for one block.
@@ -117,7 +130,8 @@ class RepeatSpec(NamedTuple):
 
 class ProgramSpec(NamedTuple):
     """A program. `functions`: the source text of each function, by name; they use the builtins and
-    each other alone. `parameters`: whole numbers, which functions read as `p.NAME`.
+    each other alone. `parameters`: whole numbers, which functions read as `p.NAME`. `topology`:
+    "directed" or "undirected", if its input asks for neighbour lists.
     """
 
     vertices: tuple[VertexSpec, ...]
@@ -127,6 +141,7 @@ class ProgramSpec(NamedTuple):
     setup: tuple
     stages: tuple
     parameters: dict[str, int] = {}
+    topology: str = ""
 
 
 class GraphSpec(NamedTuple):
@@ -143,12 +158,14 @@ class GraphSpec(NamedTuple):
 
 class EdgePlacement(NamedTuple):
     """The workers of a run. `parts`: by edge type, the worker of each edge; `masters`: by vertex
-    type, the worker of each vertex's master.
+    type, the worker of each vertex's master. `orders`: by vertex type that is remote, the vertex at
+    each position of the order by which lists number them.
     """
 
     workers: int
     parts: dict[str, np.ndarray]
     masters: dict[str, np.ndarray]
+    orders: dict[str, np.ndarray] = {}
 
 
 class MasterState(NamedTuple):

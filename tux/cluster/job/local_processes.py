@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from tux.base.crash import ADVICE, CRASHES
+from tux.base.crash import CRASHES, crash_advice
 from tux.base.errors import PeerLost, TuxError
 from tux.base.processes import is_stopped
 from tux.base.signals import note_ending
@@ -97,7 +97,7 @@ class LocalProcesses:
         if failure := failure_of(self.folder, rank):
             return as_error(failure)
         code = self.processes[rank].returncode
-        do = ADVICE if -code in CRASHES else self.if_lost
+        do = crash_advice(-code) if -code in CRASHES else self.if_lost
         return PeerLost(f"{self._name(rank)} {_describe_end(code)}", do=do)
 
     def _name(self, rank: int) -> str:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tux.arrays.disk_columns import limited_memory
+from tux.base.disk import machine_error
 from tux.base.errors import DeadlinePassed, Refused, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import watch_parent
@@ -263,9 +264,9 @@ def main() -> int:
     # default, is as long as several clocks
     sys.setswitchinterval(0.0005)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
-    watch_parent(folder, launcher)
     job, peer = None, None
     try:
+        watch_parent(folder, launcher)
         job = Job.read(folder)
         use_threads(job.threads)
         peer = Peer(folder, rank, job)
@@ -280,15 +281,7 @@ def main() -> int:
     except TuxError as error:
         failure = as_failure(error)
     except Exception as error:
-        explained = sources.error_in_program(
-            error, job.source if peer and job else None
-        ) or TuxError(
-            f"{type(error).__name__}: {error}",
-            where=f"worker {rank}",
-            do="this is a fault of tux itself; --debug shows the traceback",
-        )
-        explained.__cause__ = error
-        failure = as_failure(explained)
+        failure = as_failure(_explain_error(error, rank, job.source if peer and job else None))
     if failure:
         leave_failure(folder, rank, failure)
     if peer:
@@ -297,6 +290,20 @@ def main() -> int:
         # once the job is over nobody waits for messages
         peer.socket_thread.close(0.2 if failure and peer.over else 5.0)
     return failure.code if failure else 0
+
+
+def _explain_error(error: Exception, rank: int, source: sources.Source | None) -> TuxError:
+    """Turn an error of worker `rank`, which runs the program of `source`, into one for the user."""
+    if told := machine_error(error):
+        told.where = told.where or f"worker {rank}"
+    else:
+        told = sources.error_in_program(error, source) or TuxError(
+            f"{type(error).__name__}: {error}",
+            where=f"worker {rank}",
+            do="this is a fault of tux itself; --debug shows the traceback",
+        )
+    told.__cause__ = error
+    return told
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ def _batches(
             )
         groups = [*range(file.metadata.num_row_groups)][piece.begin : piece.end]
         size, wanted = max(1, CELLS // len(picks)), [names[at] for at in picks]
+        arrow.check_columns(file, piece.path, groups, wanted)
         for batch in file.iter_batches(size, groups, columns=wanted):
             arrow.validate_piece(batch)
             yield [(at, batch.column(names[at])) for at in picks]

@@ -91,6 +91,7 @@ def parquet_columns(piece: FilePiece, names: Sequence[str] | None = None) -> dic
     """Read the named columns, or all, of a piece of a Parquet file."""
     with arrow.parquet_file(piece.path) as file:
         groups = [*range(file.metadata.num_row_groups)][piece.begin : piece.end]
+        arrow.check_columns(file, piece.path, groups, names)
         table = file.read_row_groups(groups, columns=None if names is None else [*names])
         table = arrow.validate_piece(table if names is None else table.select([*names]))
     return _of_arrow(table, piece.path, dates=True)

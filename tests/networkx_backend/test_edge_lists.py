@@ -1,0 +1,109 @@
+"""Graphs from tables and matrices: those of networkx, in its order."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tux.networkx_backend import edge_lists
+from tux.networkx_backend.edge_lists import from_pandas_edgelist, from_scipy_sparse_array
+
+pd = pytest.importorskip("pandas")
+sparse = pytest.importorskip("scipy.sparse")
+
+
+def is_same(made, expected):
+    """Return whether a compact graph has the nodes, lists and attributes of a networkx graph, all
+    in its order.
+    """
+    back = made.to_networkx()
+    return (
+        type(back) is type(expected)
+        and list(back) == list(expected)
+        and {v: list(back._adj[v].items()) for v in back}
+        == {v: list(expected._adj[v].items()) for v in expected}
+        and [(type(v)) for v in back] == [type(v) for v in expected]
+    )
+
+
+def table(names, seed=0, rows=40):
+    """Return random edges with repeated ones, both ways round, and self-loops."""
+    draw = np.random.default_rng(seed)
+    ends = draw.integers(0, 9, (2, rows))
+    return pd.DataFrame(
+        {
+            "source": names(ends[0]),
+            "target": names(ends[1]),
+            "w": draw.random(rows),
+            "k": draw.integers(0, 5, rows),
+            "s": "text",
+        }
+    )
+
+
+NAMES = {
+    "small": lambda ends: ends,
+    "negative": lambda ends: ends - 100,
+    "narrow": lambda ends: ends.astype(np.int16),
+    "unsigned": lambda ends: ends.astype(np.uint8),
+    "far apart": lambda ends: ends * 10**15,
+    "strings": lambda ends: [f"v{each}" for each in ends],
+    "mixed": lambda ends: np.array([each if each % 2 else f"v{each}" for each in ends], object),
+}
+
+
+@pytest.mark.parametrize("kind", [None, nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("name", NAMES)
+def test_tables(name, kind):
+    edges = table(NAMES[name])
+    for attributes in (None, "w", ["w", "k"], ("k",)):
+        made = from_pandas_edgelist(edges, edge_attr=attributes, create_using=kind)
+        expected = nx.from_pandas_edgelist(edges, edge_attr=attributes, create_using=kind)
+        assert is_same(made, expected), attributes
+    numbers = edges[["source", "target", "w", "k"]]
+    expected = nx.from_pandas_edgelist(numbers, edge_attr=True, create_using=kind)
+    assert is_same(from_pandas_edgelist(numbers, edge_attr=True, create_using=kind), expected)
+
+
+def test_a_table_without_rows():
+    edges = pd.DataFrame({"source": [], "target": []})
+    assert len(from_pandas_edgelist(edges)) == 0
+
+
+def test_wrong_columns_are_those_of_networkx():
+    edges = table(NAMES["small"])
+    for kwargs in ({"edge_attr": "no"}, {"edge_attr": []}, {"source": "no"}):
+        with pytest.raises((nx.NetworkXError, KeyError)) as expected:
+            nx.from_pandas_edgelist(edges, **kwargs)
+        with pytest.raises(type(expected.value)) as told:
+            from_pandas_edgelist(edges, **kwargs)
+        assert str(told.value) == str(expected.value)
+
+
+def test_columns_of_text_are_left_to_networkx():
+    with pytest.raises(NotImplementedError, match="'s'"):
+        from_pandas_edgelist(table(NAMES["small"]), edge_attr="s")
+
+
+@pytest.mark.parametrize("kind", [None, nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dok", "lil"])
+def test_matrices(form, kind):
+    entries = np.random.default_rng(3).integers(0, 3, (8, 8))
+    entries[4] = entries[:, 4] = 0  # an isolated node
+    for dtype in (np.int64, np.float32):
+        matrix = sparse.csr_array(entries.astype(dtype)).asformat(form)
+        made = from_scipy_sparse_array(matrix, create_using=kind, edge_attribute="x")
+        expected = nx.from_scipy_sparse_array(matrix, create_using=kind, edge_attribute="x")
+        assert is_same(made, expected)
+
+
+def test_a_matrix_that_is_not_square():
+    with pytest.raises(nx.NetworkXError, match="not square"):
+        from_scipy_sparse_array(sparse.csr_array(np.ones((2, 3))))
+
+
+def test_other_classes_are_left_to_networkx():
+    assert (
+        edge_lists.why_not({}) is None and edge_lists.why_not({"create_using": nx.DiGraph}) is None
+    )
+    for kind in (nx.MultiGraph, nx.Graph(), nx.DiGraph()):
+        assert "create_using" in edge_lists.why_not({"create_using": kind})

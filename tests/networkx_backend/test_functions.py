@@ -1,0 +1,167 @@
+"""Each function of the back-end gives what networkx gives: values, types, order and errors."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from support.networkx_cases.calls import calls, same, types_of, with_networkx, with_tux
+from support.networkx_cases.graphs import graphs, random_graph
+
+from tux.base import parallel
+from tux.networkx_backend import lists, values
+from tux.networkx_backend.conversion import compact
+from tux.networkx_backend.covered import COVERED
+from tux.networkx_backend.interface import backend
+
+FUNCTIONS = [name for name, each in COVERED.items() if not each.makes_graph and name != "hits"]
+
+
+def is_refused(found):
+    """Return whether a call is left to networkx, or refused by its decorators."""
+    of_decorator = isinstance(found, nx.NetworkXNotImplemented) and "implemented for" in str(found)
+    return isinstance(found, NotImplementedError) or of_decorator
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_networkx(name):
+    compared = 0
+    for label, graph in graphs().items():
+        for kwargs in calls(name, graph):
+            expected = with_networkx(name, graph, **kwargs)
+            found = with_tux(name, graph, **kwargs)
+            if is_refused(found) or is_refused(expected):  # by decorators of networkx, too
+                continue
+            assert same(found, expected), (label, kwargs, found, expected)
+            compared += 1
+    assert compared >= 8
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_takes_what_the_list_says(name):
+    limits = COVERED[name]
+    for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph):
+        graph = random_graph(kind, 5, loops=False)
+        kwargs = calls(name, graph)[0]
+        told = is_refused(with_tux(name, graph, **kwargs))
+        must = (
+            limits.undirected_only
+            and graph.is_directed()
+            or limits.simple_only
+            and graph.is_multigraph()
+        )
+        if not is_refused(with_networkx(name, graph, **kwargs)):
+            assert told == must, (name, kind)
+
+
+def test_integers_are_integers_and_floats_are_floats():
+    graph = random_graph(nx.Graph, 10, loops=False)
+    for name in FUNCTIONS:
+        if "dijkstra" not in name:  # the weights of this graph are of both types
+            kwargs = calls(name, graph)[0]
+            found, expected = with_tux(name, graph, **kwargs), with_networkx(name, graph, **kwargs)
+            assert is_refused(expected) or types_of(found) == types_of(expected), name
+
+
+def test_hits():
+    graph = nx.DiGraph([(0, 1), (0, 2), (1, 2), (2, 0), (3, 2), (3, 1)])
+    graph[0][1]["weight"] = 3
+    start = dict.fromkeys(graph, 1.0)
+    for kwargs in ({"nstart": start}, {"nstart": start, "normalized": False}):
+        assert same(with_tux("hits", graph, **kwargs), with_networkx("hits", graph, **kwargs), 1e-7)
+    assert with_tux("hits", nx.Graph()) == ({}, {})
+    for kwargs in ({"max_iter": 0}, {"max_iter": -1}):
+        assert same(with_tux("hits", graph, **kwargs), with_networkx("hits", graph, **kwargs))
+
+
+def test_hits_adds_up_parallel_edges():
+    graph = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 2), (2, 3), (0, 3)])
+    kwargs = {"nstart": dict.fromkeys(graph, 1.0)}
+    assert same(with_tux("hits", graph, **kwargs), with_networkx("hits", graph, **kwargs), 1e-7)
+
+
+def test_betweenness_has_the_bits_of_networkx():
+    graph = random_graph(nx.DiGraph, 7, nodes=40)
+    for kwargs in ({}, {"k": 9, "seed": 1}):
+        found = with_tux("betweenness_centrality", graph, **kwargs)
+        assert found == nx.betweenness_centrality(graph, **kwargs)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
+    graph = random_graph(nx.Graph, 8, nodes=30, loops=False)
+    for kind in (nx.Graph, nx.DiGraph):
+        given = kind(graph)
+        kwargs = calls(name, given)[0]
+        found = []
+        for threads in (1, 3):
+            monkeypatch.setattr(parallel, "_chosen", [threads])
+            monkeypatch.setattr(lists, "ENTRIES_PER_THREAD", 4)
+            monkeypatch.setattr(lists, "LEAST_VERTICES", 2)
+            result = with_tux(name, given, **kwargs)
+            found.append(getattr(result, "adj", result))  # of the graphs of cores
+        assert repr(found[0]) == repr(found[1])
+
+
+def test_weights_that_are_negative():
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([(0, 1, 2), (0, 2, 1), (1, 2, -3), (2, 3, 1)])
+    name = "single_source_dijkstra_path_length"
+    found = with_tux(name, graph, source=0)
+    assert isinstance(found, ValueError) and found.args == with_networkx(name, graph, 0).args
+    graph[0][1]["weight"] = 9
+    graph[1][2]["weight"] = -1
+    assert same(with_tux(name, graph, source=1), with_networkx(name, graph, 1))
+
+
+@pytest.mark.parametrize("weight", [None, "3", True, 1j, float("nan"), 2**53])
+def test_weights_that_are_no_numbers_are_left_to_networkx(weight):
+    for kind in (nx.Graph, nx.MultiGraph):
+        graph = kind()
+        graph.add_edge(0, 1, weight=weight)
+        assert is_refused(with_tux("pagerank", graph))
+        assert is_refused(with_tux("all_pairs_dijkstra_path_length", graph))
+        assert not is_refused(with_tux("number_connected_components", graph))
+
+
+def test_whole_weights_give_whole_distances():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 2), (1, 2, 3)])
+    assert repr(with_tux("single_source_dijkstra_path_length", graph, 0)) == "{0: 0, 1: 2, 2: 5}"
+    graph.add_edge(2, 3, weight=0.5)
+    found = with_tux("single_source_dijkstra_path_length", graph, 0)
+    assert repr(found) == "{0: 0, 1: 2.0, 2: 5.0, 3: 5.5}"
+
+
+def test_numpy_numbers_are_weights():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=np.float32(0.5))
+    graph.add_edge(1, 2, weight=np.int8(3))
+    found = with_tux("single_source_dijkstra_path_length", graph, 0)
+    assert found == {0: 0, 1: 0.5, 2: 3.5} == nx.single_source_dijkstra_path_length(graph, 0)
+    assert all(type(each) in (int, float) for each in found.values())
+
+
+def test_long_lists_are_searched_for_directed_triangles(monkeypatch):
+    graph = random_graph(nx.DiGraph, 9, nodes=60)
+    graph.add_edges_from((0, v) for v in range(1, 58))
+    graph.add_edges_from((v, 0) for v in range(20, 50))
+    assert same(with_tux("clustering", graph), nx.clustering(graph))
+
+
+def test_the_largest_component_is_found_by_samples():
+    graph = nx.disjoint_union_all([nx.path_graph(n) for n in (3, 40, 1, 7)])
+    graph = nx.relabel_nodes(graph, {v: (v * 7) % 51 for v in graph})
+    assert list(backend.connected_components(compact(graph))) == list(
+        nx.connected_components(graph)
+    )
+
+
+def test_a_wide_index():
+    graph = compact(nx.karate_club_graph())
+    wide = lists.NeighbourLists(graph.out.offsets, graph.out.neighbours.astype(np.int64))
+    graph.out = wide
+    assert backend.triangles(graph) == nx.triangles(nx.karate_club_graph())
+    assert backend.core_number(graph) == nx.core_number(nx.karate_club_graph())
+
+
+def test_the_largest_sum_of_whole_weights_is_exact():
+    assert values.LARGEST_EXACT == 2**53 and float(2**53) + 1 == float(2**53)

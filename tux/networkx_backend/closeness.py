@@ -1,0 +1,30 @@
+"""Closeness centrality (Freeman 1979; Wasserman and Faust 1994 for graphs of several parts)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from tux.networkx_backend.distances import sum_distances
+from tux.networkx_backend.graph import CompactGraph
+
+
+def closeness_centrality(
+    G: CompactGraph, u: Any = None, distance: None = None, wf_improved: bool = True
+) -> Any:
+    """Return the closeness centrality of each node, or of node `u` the number alone, by distances
+    to it in edges.
+
+    Raises networkx.NodeNotFound.
+    """
+    number = -1 if u is None else G.nodes.find(u)
+    if u is not None and number < 0:
+        raise nx.NodeNotFound(f"Source {u} is not in G")
+    targets = np.arange(len(G)) if u is None else np.array([number])
+    reached, total, _ = sum_distances(G.into, targets).T
+    closeness = np.divide(reached - 1.0, total, out=np.zeros(len(targets)), where=total > 0)
+    if wf_improved and len(G) > 1:
+        closeness *= (reached - 1.0) / (len(G) - 1)
+    return G.nodes.table(closeness) if u is None else float(closeness[0])

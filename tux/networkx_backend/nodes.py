@@ -1,0 +1,81 @@
+"""The nodes of a compact graph: any hashable objects, numbered 0..n-1 in networkx's order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+
+class NodeNumbers(Sequence[Hashable]):
+    """The nodes in their order. Integers 0..n-1 in ascending order are a range and need no table.
+
+    It may be called, as networkx's ``graph.nodes()`` is.
+    """
+
+    def __init__(self, nodes: Iterable[Hashable]) -> None:
+        kept = nodes if isinstance(nodes, range) else list(nodes)
+        if isinstance(kept, list) and {*map(type, kept)} <= {int} and _is_counting(kept):
+            kept = range(len(kept))
+        self.nodes: range | list[Hashable] = kept
+
+    @property
+    def is_range(self) -> bool:
+        """True if each node is its number."""
+        return isinstance(self.nodes, range)
+
+    @cached_property
+    def numbers(self) -> dict[Hashable, int]:
+        """The number of each node, as a table."""
+        return {node: number for number, node in enumerate(self.nodes)}
+
+    def find(self, node: Any) -> int:
+        """Return the number of a node, -1 for what is no node, also if it has no hash."""
+        if not self.is_range:
+            try:
+                return self.numbers.get(node, -1)
+            except TypeError:  # it has no hash
+                return -1
+        if isinstance(node, Number):  # 1.0 and numpy's 1 are the node 1, too
+            try:
+                whole = int(node)  # type: ignore[call-overload]
+            except (TypeError, ValueError, OverflowError):
+                return -1
+            return whole if whole == node and 0 <= whole < len(self.nodes) else -1
+        return -1
+
+    def pick(self, numbers: np.ndarray) -> list[Any]:
+        """Return the nodes with these numbers."""
+        chosen = numbers.tolist()
+        return chosen if self.is_range else list(map(self.nodes.__getitem__, chosen))
+
+    def table(self, values: Iterable[Any]) -> dict[Any, Any]:
+        """Return a dict with the value of each node; arrays give Python's numbers."""
+        return dict(zip(self.nodes, _as_python(values), strict=True))
+
+    def __call__(self) -> NodeNumbers:
+        """Return the same nodes."""
+        return self
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.nodes[number]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: Any) -> bool:
+        return self.find(node) >= 0
+
+
+def _is_counting(nodes: list[Hashable]) -> bool:
+    return all(node == number for number, node in enumerate(nodes))
+
+
+def _as_python(values: Iterable[Any]) -> Iterable[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else values
