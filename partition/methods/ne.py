@@ -35,13 +35,14 @@ reading of the edges.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.partition.common.capacity import MOST_PARTS, capacity
-from tux.partition.common.chunked import ChunkedEdges, slice_edges
+from tux.partition.common.chunked import ChunkedEdges, Chunks, count_chunks, slice_edges
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.leftovers import HighEdges
 from tux.partition.common.memberships import (
@@ -241,27 +242,29 @@ def grow_parts(
     seed: int = 0,
     tau: float = 100.0,
     progress: Progress = None,
-) -> np.ndarray:
-    """Run NE++ on edges that are read three times; parts (m,) int16 with at most `limit` edges, k
-    limit >= m.
+) -> list[np.ndarray]:
+    """Run NE++ on edges that are read three times. Return the parts of each chunk, (m,) int16 in
+    all, with at most `limit` edges each; k limit >= m.
     """
     lists = list_neighbours(edges, tau)
     unlisted = lists.unlisted
     held = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
     del lists
-    parts, lo = np.empty(edges.edges, np.int16), 0
-    both_high = HighEdges(held.high, k)
+    both_high, parts, done = HighEdges(held.high, k), [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
         found[found == NONE] = k - 1
         if unlisted:
             both_high.add(src, dst, found)
-        parts[lo : lo + len(src)] = found
-        lo += len(src)
+        parts.append(found)
+        done += len(src)
         if progress and len(src):
-            progress(0.9 + 0.1 * lo / edges.edges)
+            progress(0.9 + 0.1 * done / edges.edges)
     if unlisted:
-        parts[parts == HIGH_BOTH] = both_high.place(limit)
+        placed = both_high.place(limit)
+        for found in parts:
+            left = found == HIGH_BOTH
+            found[left], placed = np.split(placed, [np.count_nonzero(left)])
     return parts
 
 
@@ -277,15 +280,53 @@ def ne(
     tau: float = 100.0,
 ) -> np.ndarray:
     """Run NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k))
-    edges, whatever larger `cap` is allowed.
+    edges, whatever larger `cap` is allowed. Several threads read the edges; one grows.
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
     saves memory and costs replicas when `tau` is small. Time is linear in the edges; memory beside
     the ends is 8 bytes an edge and some 35 a vertex, whatever k. ValueError for a `tau` that is not
     above 0.
     """
-    if not tau > 0:
-        raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")
+    _check_tau(tau)
     edges = ends(src, dst, bipartite)
     limit = full(len(edges.src), k, cap)
-    return grow_parts(slice_edges(edges), k, limit, seed, tau, progress)
+    return join_chunks(grow_parts(slice_edges(edges), k, limit, seed, tau, progress))
+
+
+def ne_stream(
+    chunks: Chunks,
+    k: int,
+    seed: int = 0,
+    *,
+    bipartite: bool = False,
+    cap: float | None = None,
+    progress: Progress = None,
+    tau: float = 100.0,
+) -> Iterator[np.ndarray]:
+    """Cut edges that lie on disk, as `ne` does: the same parts, chunk by chunk, each (length of the
+    chunk,) int16.
+
+    ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
+    files; it is called four times and must give the same each time. How edges are cut into chunks
+    does not change their parts. Memory: 8 bytes an edge, some 35 a vertex, and a few copies of one
+    chunk. ValueError, beside those of `ne`, for vertices that are not numbered densely from 0, and
+    for chunks that are not the same at every reading.
+    """
+    _check_tau(tau)
+    edges = count_chunks(chunks, bipartite)
+    yield from grow_parts(edges, k, full(edges.edges, k, cap), seed, tau, progress)
+
+
+def join_chunks(parts: list[np.ndarray]) -> np.ndarray:
+    """Join the parts of chunks, (m,) int16 in all, which `parts` loses."""
+    joined, lo = np.empty(sum(map(len, parts)), np.int16), 0
+    while parts:
+        some = parts.pop(0)
+        joined[lo : lo + len(some)] = some
+        lo += len(some)
+    return joined
+
+
+def _check_tau(tau: float) -> None:
+    if not tau > 0:
+        raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")
