@@ -26,7 +26,6 @@ from tux.partition.common.scored import (
 )
 
 SCORINGS = ("hdrf", "linear")
-_CHUNK = 1 << 20
 
 
 class _Rule(NamedTuple):
@@ -74,7 +73,7 @@ def two_phase(
     rule = _check_rule(k, seed, cap, scoring, passes, lam)
     edges = ends(src, dst, bipartite)
     parts, lo = np.empty(len(edges.src), np.int16), 0
-    for some in _place_chunks(slice_edges(edges, _CHUNK), rule, progress):
+    for some in _place_chunks(slice_edges(edges), rule, progress):
         parts[lo : lo + len(some)] = some
         lo += len(some)
     return parts
