@@ -8,87 +8,138 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
+from tux.partition.common.bits import lowest
+from tux.partition.common.inlined import inline_njit
 
 NONE, HIGH_BOTH = -1, -2
 """Parts of edges that no part has taken, and that no part takes while it grows."""
 _COUNTED = -3
+_HIGH, _LISTED = -1, -2
+_BITS = 53  # parts of a word, which has its number above them
+_AHEAD = 256  # edges
 
 
 class Memberships(NamedTuple):
-    """The parts that each vertex has joined: those of v are ``joined[first[v]:first[v + 1]]``,
-    ascending. `first` (n + 1,) int64, `joined` int16.
+    """The parts that each vertex has joined, as words: bit b of the word w, which is the integer
+    2^53 w + bits, stands for the part 53 w + b.
 
-    `high` (n,) bool: vertices that count as members of all parts beside one that has joined it.
+    `joined` (n,) int64: the only word of a vertex; 0 if it has joined no part; -1 if it is high: it
+    counts as member of all parts beside one that has joined it; if it has several words, -2 minus
+    their place in `more`. `more` int64: these words, ascending, and 0 after the last of a vertex.
     `last` (k,): the vertex that a full part took in last, of whose edges it has only the first
     `taken` (k,), or -1; `seen` (k,): how many of these were found so far. All int64.
     """
 
-    first: np.ndarray
     joined: np.ndarray
-    high: np.ndarray
+    more: np.ndarray
     last: np.ndarray
     taken: np.ndarray
     seen: np.ndarray
 
 
-@cached_njit
-def _find(src, dst, lo, hi, held, parts, counts):  # type: ignore[no-untyped-def]
-    """Find the parts of the edges lo .. hi - 1. Those whose edges must be counted get _COUNTED;
-    with `counts`, these alone are found, in their order.
+@inline_njit
+def _common(one, other, u, v, held, counts):  # type: ignore[no-untyped-def]
+    """Return the part of the edge (u, v), whose ends have joined these; _COUNTED if its edges must
+    be counted and `counts` is false.
     """
-    first, joined, high = held.first, held.joined, held.high
-    last, taken, seen = held.last, held.taken, held.seen
-    for i in range(lo, hi):
-        if counts and parts[i] != _COUNTED:
-            continue
-        u, v = (dst[i], src[i]) if high[src[i]] else (src[i], dst[i])
-        if high[u]:
-            parts[i] = HIGH_BOTH
-            continue
-        parts[i] = NONE
-        a, b = first[u], first[v]
-        while a < first[u + 1] and (high[v] or b < first[v + 1]):
-            one = joined[a]
-            other = one if high[v] else joined[b]
-            if one < other:
-                a += 1
-            elif other < one:
-                b += 1
-            elif last[one] != u and last[one] != v:
-                parts[i] = one
-                break
-            elif not counts:
-                parts[i] = _COUNTED
-                break
-            else:
-                seen[one] += 1
-                if seen[one] <= taken[one]:
-                    parts[i] = one
-                    break
-                a += 1  # the part was full
+    one = other if one == _HIGH else one
+    other = one if other == _HIGH else other
+    if one == _HIGH:
+        return HIGH_BOTH
+    at, there = _LISTED - one, _LISTED - other  # negative for a word itself
+    one = held.more[at] if at >= 0 else one
+    other = held.more[there] if there >= 0 else other
+    while one > 0 and other > 0:
+        word, ahead = one >> _BITS, other >> _BITS
+        both = one & other & ((1 << _BITS) - 1) if word == ahead else 0
+        while both > 0:
+            part = _BITS * word + lowest(np.uint64(both))
+            if held.last[part] != u and held.last[part] != v:
+                return part
+            if not counts:
+                return _COUNTED
+            held.seen[part] += 1
+            if held.seen[part] <= held.taken[part]:
+                return part
+            both &= both - 1  # the part was full
+        if word <= ahead:
+            at += 1
+            one = held.more[at] if at > 0 else 0
+        if ahead <= word:
+            there += 1
+            other = held.more[there] if there > 0 else 0
+    return NONE
 
 
 @cached_njit
-def _group(vertices, part, first, joined):  # type: ignore[no-untyped-def]
-    """Add a part to those of its vertices. `first[v + 1]` is the end of v's so far."""
+def _find(src, dst, lo, hi, held, parts):  # type: ignore[no-untyped-def]
+    """Find the parts of the edges lo .. hi - 1. Those whose edges must be counted get _COUNTED.
+
+    What ends have joined is read for many edges before any is looked at: so the processor waits for
+    many reads at once, not for each.
+    """
+    ones, others = np.empty(_AHEAD, np.int64), np.empty(_AHEAD, np.int64)
+    for start in range(lo, hi, _AHEAD):
+        count = min(_AHEAD, hi - start)
+        for j in range(count):
+            ones[j], others[j] = held.joined[src[start + j]], held.joined[dst[start + j]]
+        for j in range(count):
+            i = start + j
+            parts[i] = _common(ones[j], others[j], src[i], dst[i], held, False)
+
+
+@cached_njit
+def _find_counted(src, dst, held, parts):  # type: ignore[no-untyped-def]
+    """Find the parts of the edges that must be counted, in their order."""
+    for i in range(len(parts)):
+        if parts[i] == _COUNTED:
+            u, v = src[i], dst[i]
+            parts[i] = _common(held.joined[u], held.joined[v], u, v, held, True)
+
+
+@cached_njit
+def _count_words(vertices, word, words):  # type: ignore[no-untyped-def]
+    """Count the words of these vertices, above the number of the last one and 1, in 16 bits."""
     for v in vertices:
-        joined[first[v + 1]] = part
-        first[v + 1] += 1
+        if words[v] & 65535 != word + 1:
+            words[v] = (((words[v] >> 16) + 1) << 16) | (word + 1)
+
+
+@cached_njit
+def _group(vertices, part, joined, more):  # type: ignore[no-untyped-def]
+    """Add a part to those of its vertices. Words in `more` come from the last to the first."""
+    word = np.int64(part // _BITS)
+    bit = (word << _BITS) | (np.int64(1) << (part % _BITS))
+    for v in vertices:
+        place = _LISTED - joined[v]
+        if place < 0:
+            joined[v] |= bit
+        elif more[place] >> _BITS == word:
+            more[place] |= bit
+        else:
+            more[place - 1] = bit
+            joined[v] += 1
 
 
 def gather_memberships(
     members: list[np.ndarray], high: np.ndarray, last: np.ndarray, taken: np.ndarray
 ) -> Memberships:
-    """Gather the memberships from the vertices of each part, which `members` loses."""
-    first = np.zeros(len(high) + 1, np.int64)
-    for vertices in members:
-        first[1:][vertices] += 1  # each once
-    joined = np.empty(int(first.sum()), np.int16)
-    first[1:] = np.cumsum(first[1:]) - first[1:]  # the starts
-    for part in range(len(members)):
-        _group(members[part], part, first, joined)
-        members[part] = members[part][:0]
-    return Memberships(first, joined, high, last, taken, np.zeros_like(last))
+    """Gather the memberships from the vertices of each part, which `members` loses; `high` (n,)
+    bool.
+    """
+    joined = np.zeros(len(high), np.int64)
+    for part, vertices in enumerate(members):
+        _count_words(vertices, part // _BITS, joined)
+    joined >>= 16
+    listed = joined > 1
+    after = np.cumsum(joined[listed] + 1)
+    joined[:] = 0
+    joined[listed] = _LISTED - (after - 1)
+    joined[high] = _HIGH
+    more = np.zeros(after[-1] if len(after) else 0, np.int64)
+    while members:
+        _group(members.pop(), len(members), joined, more)
+    return Memberships(joined, more, last, taken, np.zeros_like(last))
 
 
 def parts_of_edges(src: np.ndarray, dst: np.ndarray, held: Memberships) -> np.ndarray:
@@ -96,8 +147,6 @@ def parts_of_edges(src: np.ndarray, dst: np.ndarray, held: Memberships) -> np.nd
     room; else NONE or HIGH_BOTH. Chunks of edges are asked about in their order.
     """
     parts = np.empty(len(src), np.int16)
-    spread(
-        lambda each: _find(src, dst, each.start, each.stop, held, parts, False), slices(len(src))
-    )
-    _find(src, dst, 0, len(src), held, parts, True)
+    spread(lambda each: _find(src, dst, each.start, each.stop, held, parts), slices(len(src)))
+    _find_counted(src, dst, held, parts)
     return parts

@@ -189,14 +189,13 @@ def _clean(lists, growth, b):  # type: ignore[no-untyped-def]
                 taken += entry[j] == last
         keep = first[v]
         for j in range(first[v], end[v]):
-            t = entry[j]
-            stays = row[t, MARK] != CORE and row[t, MARK] != b
+            t, mark = entry[j], row[entry[j], MARK]
+            stays = (mark != CORE) & (mark != b)
             if t == last and row[v, KEY] > 0:
                 taken -= 1
                 stays = taken < 0
-            if stays:
-                entry[keep] = t
-                keep += 1
+            entry[keep] = t
+            keep += stays
         end[v] = keep
 
 
@@ -247,10 +246,10 @@ def grow_parts(
     all, with at most `limit` edges each; k limit >= m.
     """
     lists = list_neighbours(edges, tau)
-    unlisted = lists.unlisted
+    high, unlisted = lists.high, lists.unlisted
     held = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
     del lists
-    both_high, parts, done = HighEdges(held.high, k), [], 0
+    both_high, parts, done = HighEdges(high, k), [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
         found[found == NONE] = k - 1
