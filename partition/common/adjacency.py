@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import EdgeEnds
 
 
@@ -23,14 +24,6 @@ class Adjacency(NamedTuple):
     first: np.ndarray
     entry: np.ndarray
     degree: np.ndarray
-
-
-@cached_njit
-def _degrees(src, dst, degree):  # type: ignore[no-untyped-def]
-    for i in range(len(src)):
-        degree[src[i]] += 1
-        if src[i] != dst[i]:
-            degree[dst[i]] += 1
 
 
 @cached_njit
@@ -52,8 +45,7 @@ def _list(src, dst, first, entry):  # type: ignore[no-untyped-def]
 def adjacency(edges: EdgeEnds) -> Adjacency:
     """Return the lists of all vertices: 16 bytes for each edge (32 beyond 2^31 edges)."""
     n, m = edges.vertices, len(edges.src)
-    degree = np.zeros(n, np.int64)
-    _degrees(edges.src, edges.dst, degree)
+    degree = count_degrees([(edges.src, edges.dst)], n, m, of_loop=1).astype(np.int64)
     first = np.zeros(n + 1, np.int64)
     np.cumsum(degree[:-1], out=first[2:])
     entry = np.empty((int(degree.sum()), 2), np.int32 if max(n, m) < 2**31 else np.int64)

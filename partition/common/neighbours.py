@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tux.base.compiled import cached_njit
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
 from tux.partition.common.chunked import ChunkedEdges
+from tux.partition.common.degrees import count_degrees
 
 
 class Neighbours(NamedTuple):
@@ -29,17 +30,6 @@ class Neighbours(NamedTuple):
 
 
 @cached_njit
-def _count(lo, hi, src, dst, degree):  # type: ignore[no-untyped-def]
-    """Count the edges of the vertices lo .. hi - 1."""
-    for i in range(len(src)):
-        u, v = src[i], dst[i]
-        if lo <= u < hi:
-            degree[u] += 1
-        if lo <= v < hi and u != v:
-            degree[v] += 1
-
-
-@cached_njit
 def _list(lo, hi, src, dst, high, first, entry):  # type: ignore[no-untyped-def]
     """Fill the lists of the vertices lo .. hi - 1. `first[v + 1]` begins as the start of v's list
     and is its end when all edges are in.
@@ -56,12 +46,15 @@ def _list(lo, hi, src, dst, high, first, entry):  # type: ignore[no-untyped-def]
             entry[place] = u
 
 
-def _spread_vertices(n: int, work: Callable[..., object], *arrays: np.ndarray) -> None:
-    """Call ``work(lo, hi, *arrays)`` for ranges of the vertices, each by a thread that looks at all
-    edges.
-    """
-    ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(len(arrays[0]), 1)))
-    spread(lambda each: work(each.start, each.stop, *arrays), ranges)
+def _list_range(
+    src: np.ndarray,
+    dst: np.ndarray,
+    high: np.ndarray,
+    first: np.ndarray,
+    entry: np.ndarray,
+    vertices: slice,
+) -> None:
+    _list(vertices.start, vertices.stop, src, dst, high, first, entry)
 
 
 def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
@@ -69,9 +62,7 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
     the edges. 8 bytes for each edge between vertices with lists (16 beyond 2^31 vertices).
     """
     n, m = edges.vertices, edges.edges
-    degree = np.zeros(n, np.int32 if m < 2**31 else np.int64)
-    for src, dst in edges:
-        _spread_vertices(n, _count, src, dst, degree)
+    degree = count_degrees(edges, n, m, of_loop=1)
     mean = float(degree.sum(dtype=np.int64) / max(np.count_nonzero(degree), 1))
     high = degree > min(tau * mean, m)
     degree[high] = 0
@@ -82,5 +73,6 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
     unlisted = 0
     for src, dst in edges:
         unlisted += int((high[src] & high[dst]).sum()) if high.any() else 0
-        _spread_vertices(n, _list, src, dst, high, first, entry)
+        ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(len(src), 1)))
+        spread(partial(_list_range, src, dst, high, first, entry), ranges)
     return Neighbours(first, entry, high, mean, unlisted)

@@ -36,11 +36,13 @@ reading of the edges.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
 from tux.partition.common.capacity import MOST_PARTS, capacity
 from tux.partition.common.chunked import ChunkedEdges, Chunks, count_chunks, slice_edges
 from tux.partition.common.ends import Progress, ends
@@ -169,34 +171,49 @@ def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _clean(lists, growth, b):  # type: ignore[no-untyped-def]
-    """Drop from the lists of those that have joined part b the edges that it has taken. All but
-    the first edges to the vertex that it took in last stay: KEY says how many.
+def _note_left(lists, growth, b):  # type: ignore[no-untyped-def]
+    """Note in KEY, as -1 minus their number, the edges of its neighbours that part b has left of
+    those to the vertex that it took in last: of several to one neighbour, the later ones.
     """
-    entry, first, end, row, scan = lists.entry, lists.first, growth.end, growth.row, growth.scan
-    joined, last = growth.joined[: scan[JOINED]], scan[LAST]
-    for v in joined:
-        row[v, KEY] = 0
+    entry, row, last = lists.entry, growth.row, growth.scan[LAST]
     if last >= 0:
-        for j in range(first[last], end[last]):
-            row[entry[j], KEY] += row[entry[j], MARK] == b
-    for v in joined:
-        if row[v, MARK] == CORE or v == last:
-            continue
-        taken = -row[v, KEY]
-        if taken < 0:
+        for j in range(lists.first[last], growth.end[last]):
+            t = entry[j]
+            if row[t, MARK] == b:
+                row[t, KEY] = min(row[t, KEY], -1) - 1
+
+
+@cached_njit
+def _clean(lists, growth, lo, hi, b):  # type: ignore[no-untyped-def]
+    """Drop from the lists of those that have joined part b, lo .. hi - 1, the edges that it has
+    taken. KEY tells how many are left of all.
+    """
+    entry, first, end, row = lists.entry, lists.first, growth.end, growth.row
+    last = growth.scan[LAST]
+    some, count = np.empty(hi - lo, np.int64), 0
+    for v in growth.joined[lo:hi]:
+        some[count] = v
+        count += (row[v, MARK] != CORE) & (v != last) & (row[v, KEY] != end[v] - first[v])
+    for v in some[:count]:
+        keep, taken = first[v], row[v, KEY] + 1
+        if taken >= 0:
+            for j in range(first[v], end[v]):
+                t, mark = entry[j], row[entry[j], MARK]
+                entry[keep] = t
+                keep += (mark != CORE) & (mark != b)
+        else:
             for j in range(first[v], end[v]):
                 taken += entry[j] == last
-        keep = first[v]
-        for j in range(first[v], end[v]):
-            t, mark = entry[j], row[entry[j], MARK]
-            stays = (mark != CORE) & (mark != b)
-            if t == last and row[v, KEY] > 0:
-                taken -= 1
-                stays = taken < 0
-            entry[keep] = t
-            keep += stays
+            for j in range(first[v], end[v]):
+                t, mark = entry[j], row[entry[j], MARK]
+                taken -= t == last
+                entry[keep] = t
+                keep += taken < 0 if t == last else (mark != CORE) & (mark != b)
         end[v] = keep
+
+
+def _clean_piece(lists: Neighbours, growth: _Growth, b: int, piece: slice) -> None:
+    _clean(lists, growth, piece.start, piece.stop, b)
 
 
 def _begin_growth(lists: Neighbours) -> _Growth:
@@ -226,8 +243,12 @@ def _grow_parts(
     step = max(1, k // _CALLS)
     for b in range(k - 1):
         _grow(lists, growth, b, limit, start)
-        _clean(lists, growth, b)
-        members.append(growth.joined[: growth.scan[JOINED]].copy())
+        joined = growth.joined[: growth.scan[JOINED]]
+        joined.sort()  # so that what lies side by side is read in one go
+        _note_left(lists, growth, b)
+        pieces = slices(len(joined), ENTRIES_PER_THREAD // 16)
+        spread(partial(_clean_piece, lists, growth, b), pieces)
+        members.append(joined.copy())
         last[b], taken[b] = growth.scan[LAST], growth.scan[TAKEN]
         if progress and (b + 1) % step == 0:
             progress(0.9 * (b + 1) / k)
