@@ -11,9 +11,9 @@ from tux.base.parallel import slices, spread
 from tux.partition.common.bits import lowest
 from tux.partition.common.inlined import inline_njit
 
-NONE, HIGH_BOTH = -1, -2
-"""Parts of edges that no part has taken, and that no part takes while it grows."""
-_COUNTED = -3
+HIGH_BOTH = -1
+"""The part of edges that no part takes while it grows."""
+_COUNTED = -2
 _HIGH, _LISTED = -1, -2
 _BITS = 53  # parts of a word, which has its number above them
 _AHEAD = 256  # edges
@@ -39,8 +39,8 @@ class Memberships(NamedTuple):
 
 @inline_njit
 def _common(one, other, u, v, held, counts):  # type: ignore[no-untyped-def]
-    """Return the part of the edge (u, v), whose ends have joined these; _COUNTED if its edges must
-    be counted and `counts` is false.
+    """Return the part of the edge (u, v), whose ends have joined these, as `parts_of_edges` does;
+    _COUNTED if its edges must be counted and `counts` is false.
     """
     one = other if one == _HIGH else one
     other = one if other == _HIGH else other
@@ -68,7 +68,7 @@ def _common(one, other, u, v, held, counts):  # type: ignore[no-untyped-def]
         if ahead <= word:
             there += 1
             other = held.more[there] if there > 0 else 0
-    return NONE
+    return len(held.last) - 1
 
 
 @cached_njit
@@ -143,8 +143,9 @@ def gather_memberships(
 
 
 def parts_of_edges(src: np.ndarray, dst: np.ndarray, held: Memberships) -> np.ndarray:
-    """Return the part (m,) int16 of each edge: the first one that both ends have joined, if it had
-    room; else NONE or HIGH_BOTH. Chunks of edges are asked about in their order.
+    """Return the part (m,) int16 of each edge: the first one that both ends have joined and that
+    had room, else the last of the k; HIGH_BOTH between two high vertices. Chunks of edges are asked
+    about in their order.
     """
     parts = np.empty(len(src), np.int16)
     spread(lambda each: _find(src, dst, each.start, each.stop, held, parts), slices(len(src)))

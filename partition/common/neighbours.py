@@ -32,29 +32,28 @@ class Neighbours(NamedTuple):
 @cached_njit
 def _list(lo, hi, src, dst, high, first, entry):  # type: ignore[no-untyped-def]
     """Fill the lists of the vertices lo .. hi - 1. `first[v + 1]` begins as the start of v's list
-    and is its end when all edges are in.
+    and is its end when all edges are in. Return how many edges out of these vertices are between
+    two high ones.
     """
+    unlisted = 0
     for i in range(len(src)):
         u, v = src[i], dst[i]
-        if lo <= u < hi and not high[u]:
-            place = first[u + 1]
-            first[u + 1] = place + 1
-            entry[place] = v
+        if lo <= u < hi:
+            if high[u]:
+                unlisted += high[v]
+            else:
+                place = first[u + 1]
+                first[u + 1] = place + 1
+                entry[place] = v
         if lo <= v < hi and u != v and not high[v]:
             place = first[v + 1]
             first[v + 1] = place + 1
             entry[place] = u
+    return unlisted
 
 
-def _list_range(
-    src: np.ndarray,
-    dst: np.ndarray,
-    high: np.ndarray,
-    first: np.ndarray,
-    entry: np.ndarray,
-    vertices: slice,
-) -> None:
-    _list(vertices.start, vertices.stop, src, dst, high, first, entry)
+def _list_range(arrays: tuple[np.ndarray, ...], vertices: slice) -> int:
+    return int(_list(vertices.start, vertices.stop, *arrays))
 
 
 def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
@@ -72,7 +71,6 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> Neighbours:
     del degree
     unlisted = 0
     for src, dst in edges:
-        unlisted += int((high[src] & high[dst]).sum()) if high.any() else 0
         ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(len(src), 1)))
-        spread(partial(_list_range, src, dst, high, first, entry), ranges)
+        unlisted += sum(spread(partial(_list_range, (src, dst, high, first, entry)), ranges))
     return Neighbours(first, entry, high, mean, unlisted)

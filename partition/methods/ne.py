@@ -49,7 +49,6 @@ from tux.partition.common.ends import Progress, ends
 from tux.partition.common.leftovers import HighEdges
 from tux.partition.common.memberships import (
     HIGH_BOTH,
-    NONE,
     Memberships,
     gather_memberships,
     parts_of_edges,
@@ -273,7 +272,6 @@ def grow_parts(
     both_high, parts, done = HighEdges(high, k), [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
-        found[found == NONE] = k - 1
         if unlisted:
             both_high.add(src, dst, found)
         parts.append(found)
