@@ -13,7 +13,7 @@ from tux.partition.common.inlined import inline_njit
 
 HIGH_BOTH = -1
 """The part of edges that no part takes while it grows."""
-_COUNTED = -2
+_COUNTED, _NONE = -2, -3
 _HIGH, _LISTED = -1, -2
 _BITS = 53  # parts of a word, which has its number above them
 _AHEAD = 256  # edges
@@ -39,7 +39,7 @@ class Memberships(NamedTuple):
 
 @inline_njit
 def _common(one, other, u, v, held, counts):  # type: ignore[no-untyped-def]
-    """Return the part of the edge (u, v), whose ends have joined these, as `parts_of_edges` does;
+    """Return the part of the edge (u, v), whose ends have joined these; _NONE if there is none, and
     _COUNTED if its edges must be counted and `counts` is false.
     """
     one = other if one == _HIGH else one
@@ -68,7 +68,8 @@ def _common(one, other, u, v, held, counts):  # type: ignore[no-untyped-def]
         if ahead <= word:
             there += 1
             other = held.more[there] if there > 0 else 0
-    return len(held.last) - 1
+    # An array that is read here, after the loop, would cost two atomic operations a call.
+    return _NONE
 
 
 @cached_njit
@@ -79,22 +80,26 @@ def _find(src, dst, lo, hi, held, parts):  # type: ignore[no-untyped-def]
     many reads at once, not for each.
     """
     ones, others = np.empty(_AHEAD, np.int64), np.empty(_AHEAD, np.int64)
+    rest = len(held.last) - 1
     for start in range(lo, hi, _AHEAD):
         count = min(_AHEAD, hi - start)
         for j in range(count):
             ones[j], others[j] = held.joined[src[start + j]], held.joined[dst[start + j]]
         for j in range(count):
             i = start + j
-            parts[i] = _common(ones[j], others[j], src[i], dst[i], held, False)
+            part = _common(ones[j], others[j], src[i], dst[i], held, False)
+            parts[i] = part if part != _NONE else rest
 
 
 @cached_njit
 def _find_counted(src, dst, held, parts):  # type: ignore[no-untyped-def]
     """Find the parts of the edges that must be counted, in their order."""
+    rest = len(held.last) - 1
     for i in range(len(parts)):
         if parts[i] == _COUNTED:
             u, v = src[i], dst[i]
-            parts[i] = _common(held.joined[u], held.joined[v], u, v, held, True)
+            part = _common(held.joined[u], held.joined[v], u, v, held, True)
+            parts[i] = part if part != _NONE else rest
 
 
 @cached_njit
