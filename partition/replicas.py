@@ -51,7 +51,7 @@ def _by_part(parts, lo, hi, places, order):  # type: ignore[no-untyped-def]
 
 
 def _order_by_part(parts: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edges by part, those of one in their order, and where each part begins (k + 1,)."""
+    """Return the edges by part, those of one in their order, and where parts begin (k + 1,)."""
     m = len(parts)
     order = np.empty(m, np.int32 if m < 2**31 else np.int64)
     pieces = slices(m, max(ENTRIES_PER_THREAD, k))
@@ -109,21 +109,25 @@ def replicas(edges: EdgeEnds, parts: np.ndarray, k: int) -> Replicas:
         )
     parts = np.ascontiguousarray(parts, np.int16)
     order, starts = _order_by_part(parts, k)
-    n = edges.vertices
     # each thread takes whole parts, about as many edges as the others, and has counts of its own
-    pieces = len(slices(m, max(ENTRIES_PER_THREAD, n)))
-    cuts = np.searchsorted(starts, [m * at // pieces for at in range(pieces)] + [m])
-    shares = [order[starts[lo] : starts[hi]] for lo, hi in zip(cuts, cuts[1:], strict=False)]
+    pieces = len(slices(m, max(ENTRIES_PER_THREAD, edges.vertices)))
+    cuts = starts[np.searchsorted(starts, [m * at // pieces for at in range(pieces)] + [m])]
+    shares = [order[lo:hi] for lo, hi in zip(cuts, cuts[1:], strict=False)]
+    return _gather(edges, parts, shares)
+
+
+def _gather(edges: EdgeEnds, parts: np.ndarray, shares: Sequence[np.ndarray]) -> Replicas:
+    """Return the replicas of edges that come by part, in shares with different parts."""
+    n, kind = edges.vertices, shares[0].dtype
     free = [np.zeros(n, np.int64) for _ in shares]
-    nothing = np.empty(0, np.int16), np.empty(0, order.dtype)
-    spread(lambda at: _hold(edges, parts, shares[at], free[at], *nothing), range(pieces))
-    first = np.zeros(n + 1, np.int64)
-    np.cumsum(np.sum(free, 0), out=first[1:])
-    at = first[:-1].copy()
+    nothing = np.empty(0, np.int16), np.empty(0, kind)
+    spread(lambda at: _hold(edges, parts, shares[at], free[at], *nothing), range(len(shares)))
+    first = np.concatenate([[0], np.cumsum(np.sum(free, 0))])
+    place = first[:-1].copy()
     for own in free:
-        own[:], at = at, at + own
-    part, times = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), order.dtype)
-    spread(lambda at: _hold(edges, parts, shares[at], free[at], part, times), range(pieces))
+        own[:], place = place, place + own
+    part, times = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), kind)
+    spread(lambda at: _hold(edges, parts, shares[at], free[at], part, times), range(len(shares)))
     return Replicas(first, part, times)
 
 

@@ -16,7 +16,7 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def place_pieces(
     rule: Rule, src: np.ndarray, dst: np.ndarray, progress: Progress = None
 ) -> np.ndarray:
-    """Place each edge by the rule, which is asked about some of them at a time; parts (m,) int16."""
+    """Place each edge by the rule, which is asked about some at a time; parts (m,) int16."""
     m, parts = len(src), np.empty(len(src), np.int16)
 
     def place(lo: int) -> None:

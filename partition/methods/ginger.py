@@ -58,8 +58,7 @@ def ginger(
         if progress:
             progress(starts[hi] / m)
     home = np.where(home < 0, by_hash(np.arange(edges.vertices), k, seed), home)
-    rule = with_low_targets(home, low)
-    return limit_parts(place_pieces(rule, edges.src, edges.dst), k, limit)
+    return limit_parts(place_pieces(with_low_targets(home, low), edges.src, edges.dst), k, limit)
 
 
 @cached_njit
