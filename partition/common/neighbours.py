@@ -13,7 +13,7 @@ from tux.partition.common.chunked import ChunkedEdges
 from tux.partition.common.degrees import count_degrees
 
 
-class NeighbourLists(NamedTuple):
+class VertexNeighbours(NamedTuple):
     """The lists of neighbours of all vertices: those of v are ``entry[first[v]:first[v + 1]]``, in
     the order of the edges; a self-loop is listed once.
 
@@ -56,7 +56,7 @@ def _list_range(arrays: tuple[np.ndarray, ...], vertices: slice) -> int:
     return int(_list(vertices.start, vertices.stop, *arrays))
 
 
-def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> NeighbourLists:
+def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> VertexNeighbours:
     """Return the lists of all vertices of at most `tau` times the mean degree, from two readings of
     the edges. 8 bytes for each edge between vertices with lists (16 beyond 2^31 vertices).
     """
@@ -73,4 +73,4 @@ def list_neighbours(edges: ChunkedEdges, tau: float = np.inf) -> NeighbourLists:
     for src, dst in edges:
         ranges = slices(n, max(1, n * ENTRIES_PER_THREAD // max(len(src), 1)))
         unlisted += sum(spread(partial(_list_range, (src, dst, high, first, entry)), ranges))
-    return NeighbourLists(first, entry, high, mean, unlisted)
+    return VertexNeighbours(first, entry, high, mean, unlisted)

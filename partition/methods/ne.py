@@ -53,7 +53,7 @@ from tux.partition.common.memberships import (
     gather_memberships,
     parts_of_edges,
 )
-from tux.partition.common.neighbours import NeighbourLists, list_neighbours
+from tux.partition.common.neighbours import VertexNeighbours, list_neighbours
 
 MARK, KEY, BEFORE, AFTER = range(4)
 HIGH, CORE = MOST_PARTS, MOST_PARTS + 1  # marks above every part
@@ -211,11 +211,11 @@ def _clean(lists, growth, lo, hi, b):  # type: ignore[no-untyped-def]
         end[v] = keep
 
 
-def _clean_piece(lists: NeighbourLists, growth: _Growth, b: int, piece: slice) -> None:
+def _clean_piece(lists: VertexNeighbours, growth: _Growth, b: int, piece: slice) -> None:
     _clean(lists, growth, piece.start, piece.stop, b)
 
 
-def _begin_growth(lists: NeighbourLists) -> _Growth:
+def _begin_growth(lists: VertexNeighbours) -> _Growth:
     n, kind = len(lists.high), lists.entry.dtype
     most = int(np.diff(lists.first).max(initial=0))
     row = np.full((n + most + 1, 4), -1, kind)
@@ -232,7 +232,7 @@ def full(edges: int, k: int, cap: float | None) -> int:
 
 
 def _grow_parts(
-    lists: NeighbourLists, k: int, limit: int, seed: int, progress: Progress
+    lists: VertexNeighbours, k: int, limit: int, seed: int, progress: Progress
 ) -> Memberships:
     """Grow all parts but the last. Return which parts the vertices have joined."""
     growth, n = _begin_growth(lists), len(lists.high)
