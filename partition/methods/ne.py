@@ -243,6 +243,8 @@ def _grow_parts(
     for b in range(k - 1):
         _grow(lists, growth, b, limit, start)
         joined = growth.joined[: growth.scan[JOINED]]
+        if len(joined) == 0:
+            break  # no edge is left for this part, nor for those after it
         joined.sort()  # so that what lies side by side is read in one go
         _note_left(lists, growth, b)
         pieces = slices(len(joined), ENTRIES_PER_THREAD // 16)

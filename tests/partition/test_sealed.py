@@ -128,7 +128,7 @@ def test_a_file_of_another_signature_is_not_loaded(double, tmp_path, monkeypatch
 
 def test_an_index_that_names_a_class_that_is_gone(tmp_path, monkeypatch):
     """Another version calls the class of an argument otherwise: code is compiled anew."""
-    text = "import typing\nclass {0}(typing.NamedTuple):\n    x: int\ndef first(of):\n    return of.x\n"
+    text = "import typing\nclass {}(typing.NamedTuple):\n    x: int\ndef first(of): return of.x\n"
     for name, hits in (("Before", 0), ("After", 0), ("After", 1)):
         module = import_text(tmp_path, monkeypatch, text.format(name))
         made = add_disk_cache(njit(module.first), module.first)
