@@ -33,6 +33,7 @@ from tux.partition.methods.grid import grid as grid
 from tux.partition.methods.hdrf import hdrf as hdrf
 from tux.partition.methods.hybrid import hybrid as hybrid
 from tux.partition.methods.ne import ne as ne
+from tux.partition.methods.ne import ne_stream as ne_stream
 from tux.partition.methods.one_sided import source as source
 from tux.partition.methods.one_sided import target as target
 from tux.partition.methods.pds import pds as pds

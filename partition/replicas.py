@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
 from tux.partition.common.ends import EdgeEnds
 
 
@@ -42,21 +43,38 @@ class Replicas(NamedTuple):
 
 
 @cached_njit
-def _by_part(parts, bounds, order):  # type: ignore[no-untyped-def]
-    for i in range(len(parts)):
-        order[bounds[parts[i]]] = i
-        bounds[parts[i]] += 1
+def _by_part(parts, lo, hi, places, order):  # type: ignore[no-untyped-def]
+    """Put the edges lo .. hi - 1 into `order`, each at the next of the places of its part."""
+    for i in range(lo, hi):
+        order[places[parts[i]]] = i
+        places[parts[i]] += 1
+
+
+def _order_by_part(parts: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges by part, those of one in their order, and where parts begin (k + 1,)."""
+    m = len(parts)
+    order = np.empty(m, np.int32 if m < 2**31 else np.int64)
+    pieces = slices(m, max(ENTRIES_PER_THREAD, k))
+    counts = spread(lambda piece: np.bincount(parts[piece], minlength=k), pieces)
+    starts = np.concatenate([[0], np.cumsum(np.sum(counts, 0))])
+    places = np.cumsum([starts[:-1], *counts[:-1]], 0)
+    spread(
+        lambda at: _by_part(parts, pieces[at].start, pieces[at].stop, places[at], order),
+        range(len(pieces)),
+    )
+    return order, starts
 
 
 @cached_njit
-def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-untyped-def]
+def _hold(edges, parts, order, first, part, times):  # type: ignore[no-untyped-def]
     """Count each vertex's replicas into `first`, if `part` is empty; else fill them in, `first[v]`
     being v's next free place.
 
-    `last` has the part in which a vertex was seen last; edges come ordered by part, so that one
-    look tells a new replica.
+    Edges come ordered by part, so that a look at the part in which a vertex was seen last tells a
+    new replica.
     """
-    fill = len(part) > 0
+    fill, src, dst = len(part) > 0, edges.src, edges.dst
+    last = np.full(len(first), -1, np.int16)
     for i in order:
         p = parts[i]
         for v in (src[i], dst[i]):
@@ -66,7 +84,7 @@ def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-
                     part[first[v]] = p
                 first[v] += 1
             if fill:
-                edges[first[v] - 1] += 1
+                times[first[v] - 1] += 1
             if src[i] == dst[i]:
                 break
 
@@ -90,34 +108,27 @@ def replicas(edges: EdgeEnds, parts: np.ndarray, k: int) -> Replicas:
             f"{k - 1}"
         )
     parts = np.ascontiguousarray(parts, np.int16)
-    index = np.int32 if m < 2**31 else np.int64
-    order = np.empty(m, index)
-    _by_part(parts, np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=k))[:-1]]), order)
-    first = np.zeros(edges.vertices + 1, np.int64)
-    nothing, none = np.empty(0, np.int16), np.empty(0, index)
-    _hold(
-        edges.src,
-        edges.dst,
-        parts,
-        order,
-        np.full(edges.vertices, -1, np.int16),
-        first[1:],
-        nothing,
-        none,
-    )
-    np.cumsum(first, out=first)
-    part, count = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), index)
-    _hold(
-        edges.src,
-        edges.dst,
-        parts,
-        order,
-        np.full(edges.vertices, -1, np.int16),
-        first[:-1].copy(),
-        part,
-        count,
-    )
-    return Replicas(first, part, count)
+    order, starts = _order_by_part(parts, k)
+    # each thread takes whole parts, about as many edges as the others, and has counts of its own
+    pieces = len(slices(m, max(ENTRIES_PER_THREAD, edges.vertices)))
+    cuts = starts[np.searchsorted(starts, [m * at // pieces for at in range(pieces)] + [m])]
+    shares = [order[lo:hi] for lo, hi in zip(cuts, cuts[1:], strict=False)]
+    return _gather(edges, parts, shares)
+
+
+def _gather(edges: EdgeEnds, parts: np.ndarray, shares: Sequence[np.ndarray]) -> Replicas:
+    """Return the replicas of edges that come by part, in shares with different parts."""
+    n, kind = edges.vertices, shares[0].dtype
+    free = [np.zeros(n, np.int64) for _ in shares]
+    nothing = np.empty(0, np.int16), np.empty(0, kind)
+    spread(lambda at: _hold(edges, parts, shares[at], free[at], *nothing), range(len(shares)))
+    first = np.concatenate([[0], np.cumsum(np.sum(free, 0))])
+    place = first[:-1].copy()
+    for own in free:
+        own[:], place = place, place + own
+    part, times = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), kind)
+    spread(lambda at: _hold(edges, parts, shares[at], free[at], part, times), range(len(shares)))
+    return Replicas(first, part, times)
 
 
 def gather_replicas(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:

@@ -21,7 +21,6 @@ MANY_NAMES = {
         """,
     "numerics: each name is a symbol of the formulas in its docstring": """
         partition/common/clustering.py::_coarsen
-        partition/common/leftovers.py::place
         partition/methods/ebv.py::ebv
         partition/methods/grid.py::grid
         partition/methods/two_phase.py::_place_chunks

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import EdgeEnds
 
 
@@ -17,8 +18,7 @@ class Adjacency(NamedTuple):
     order of the edges; a self-loop is listed once.
 
     `first` (n + 1,) int64; `entry` (entries, 2) int32 or int64: neighbour and number of the edge,
-    side by side so that both come with one read of memory; `degree` (n,) int64 counts all edges,
-    also of a vertex without a list.
+    side by side so that both come with one read of memory; `degree` (n,) int64.
     """
 
     first: np.ndarray
@@ -27,49 +27,27 @@ class Adjacency(NamedTuple):
 
 
 @cached_njit
-def _degrees(src, dst, degree):  # type: ignore[no-untyped-def]
-    for i in range(len(src)):
-        degree[src[i]] += 1
-        if src[i] != dst[i]:
-            degree[dst[i]] += 1
-
-
-@cached_njit
-def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
+def _list(src, dst, first, entry):  # type: ignore[no-untyped-def]
     """Fill the lists. `first[v + 1]` begins as the start of v's list and is its end when all edges
     are in.
     """
     for i in range(len(src)):
         u, v = src[i], dst[i]
-        if degree[u] <= most:
-            place = first[u + 1]
-            first[u + 1] = place + 1
-            entry[place, 0], entry[place, 1] = v, i
-        if degree[v] <= most and u != v:
+        place = first[u + 1]
+        first[u + 1] = place + 1
+        entry[place, 0], entry[place, 1] = v, i
+        if u != v:
             place = first[v + 1]
             first[v + 1] = place + 1
             entry[place, 0], entry[place, 1] = u, i
 
 
-def adjacency(edges: EdgeEnds, tau: float = np.inf) -> Adjacency:
-    """Return the lists of all vertices of at most `tau` times the mean degree; those above have
-    degrees but empty lists.
-
-    The mean is over vertices that have edges. 16 bytes for each edge between vertices with lists
-    (32 beyond 2^31 edges).
-    """
+def adjacency(edges: EdgeEnds) -> Adjacency:
+    """Return the lists of all vertices: 16 bytes for each edge (32 beyond 2^31 edges)."""
     n, m = edges.vertices, len(edges.src)
-    degree = np.zeros(n, np.int64)
-    _degrees(edges.src, edges.dst, degree)
-    most = min(tau * mean_degree(degree), m)
-    listed = np.where(degree <= most, degree, 0)
+    degree = count_degrees([(edges.src, edges.dst)], n, m, of_loop=1).astype(np.int64)
     first = np.zeros(n + 1, np.int64)
-    np.cumsum(listed[:-1], out=first[2:])
-    entry = np.empty((int(listed.sum()), 2), np.int32 if max(n, m) < 2**31 else np.int64)
-    _list(edges.src, edges.dst, degree, np.int64(most), first, entry)
+    np.cumsum(degree[:-1], out=first[2:])
+    entry = np.empty((int(degree.sum()), 2), np.int32 if max(n, m) < 2**31 else np.int64)
+    _list(edges.src, edges.dst, first, entry)
     return Adjacency(first, entry, degree)
-
-
-def mean_degree(degree: np.ndarray) -> float:
-    """Return the mean degree of the vertices that have edges; 0 where none has."""
-    return float(degree.sum() / max(np.count_nonzero(degree), 1))

@@ -14,6 +14,9 @@ Chunks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
 any length.
 """
 
+CHUNK = 1 << 20
+"""Edges in a chunk of those that are in memory."""
+
 
 @dataclass(frozen=True)
 class ChunkedEdges:
@@ -62,7 +65,7 @@ def count_chunks(chunks: Chunks, bipartite: bool) -> ChunkedEdges:
     return ChunkedEdges(chunks, m, sources + targets if bipartite else sources, sources, bipartite)
 
 
-def slice_edges(edges: EdgeEnds, size: int) -> ChunkedEdges:
+def slice_edges(edges: EdgeEnds, size: int = CHUNK) -> ChunkedEdges:
     """Slice edges in memory into chunks of at most `size`."""
 
     def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:

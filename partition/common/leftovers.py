@@ -5,24 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.compiled import cached_njit
-from tux.partition.common.ends import EdgeEnds
 from tux.partition.common.grouped import group_by_key
 from tux.partition.common.least_loaded import replay_matches, tournament
-
-
-@cached_njit
-def _distinct(starts, held, size, k):  # type: ignore[no-untyped-def]
-    """Leave each part once among the parts of a vertex's edges, in the order of the edges; there
-    are then size[v] of them.
-    """
-    seen = np.full(k, -1, np.int64)
-    for v in range(len(size)):
-        for j in range(starts[v], starts[v + 1]):
-            p = held[j]
-            if p >= 0 and seen[p] != v:
-                seen[p] = v
-                held[starts[v] + size[v]] = p
-                size[v] += 1
 
 
 @cached_njit
@@ -48,36 +32,43 @@ def _place(pairs, chosen, starts, held, size, load, limit, winners):  # type: ig
                 size[v] += 1
 
 
-def place(edges: EdgeEnds, parts: np.ndarray, left: np.ndarray, k: int, limit: int) -> None:
-    """Choose `parts` (m,) anew for the edges `left`, in their order, so that none exceeds `limit`;
-    k limit >= m.
-
-    Among parts with room, those that hold both ends come first, then those that hold one, then any;
-    of equals the one with fewest edges, then the first. Memory is linear in the edges of the
-    vertices concerned.
+class HighEdges:
+    """The edges between two `high` vertices, (n,) bool, of which k parts take none while they grow:
+    they are placed when the others are known.
     """
-    parts[left] = -1
-    wanted = np.zeros(edges.vertices, bool)
-    wanted[edges.src[left]] = wanted[edges.dst[left]] = True
-    number = np.cumsum(wanted) - 1
-    sides = [
-        (side[rows], parts[rows])
-        for side in (edges.src, edges.dst)
-        for rows in [np.flatnonzero(wanted[side])]
-    ]
-    keys = np.concatenate([number[vertices] for vertices, _ in sides])
-    starts, held = group_by_key(
-        keys, np.concatenate([those for _, those in sides]), int(wanted.sum())
-    )
-    size = np.zeros(len(starts) - 1, np.int64)
-    _distinct(starts, held, size, k)
-    load, winners = np.zeros(k, np.int64), tournament(k)
-    for p, taken in enumerate(np.bincount(parts[parts >= 0], minlength=k)):
-        load[p] = taken
-        replay_matches(winners, load, p)
-    pairs, chosen = (
-        np.stack([number[edges.src[left]], number[edges.dst[left]]], 1),
-        np.empty(len(left), np.int16),
-    )
-    _place(pairs, chosen, starts, held, size, load, limit, winners)
-    parts[left] = chosen
+
+    def __init__(self, high: np.ndarray, k: int) -> None:
+        self.k, self.high = k, high
+        self._number = np.cumsum(high) - 1  # of high vertices
+        self._load = np.zeros(k, np.int64)
+        self._pairs: list[np.ndarray] = []
+        self._held = np.empty(0, np.int64)  # number of a vertex times k plus a part that holds it
+
+    def add(self, src: np.ndarray, dst: np.ndarray, parts: np.ndarray) -> None:
+        """Take the next edges with their parts, (m,) each; a part below 0: it has none yet."""
+        known = parts >= 0
+        self._load += np.bincount(parts[known], minlength=self.k)
+        self._pairs.append(np.stack([self._number[src[~known]], self._number[dst[~known]]], 1))
+        found = [self._held]
+        for side in (src, dst):
+            rows = np.flatnonzero(known & self.high[side])
+            found.append(self._number[side[rows]] * self.k + parts[rows])
+        self._held = np.unique(np.concatenate(found))
+
+    def place(self, limit: int) -> np.ndarray:
+        """Return the parts of the edges that had none, in their order, so that no part has more
+        than `limit`; k limit >= m.
+
+        Among parts with room, those that hold both ends come first, then those that hold one, then
+        any; of equals the one with fewest edges, then the first.
+        """
+        pairs = np.concatenate(self._pairs)
+        number = np.concatenate([self._held // self.k, *pairs.T])
+        new = np.full(2 * len(pairs), -1)  # room for the parts to come
+        n = int(self._number[-1]) + 1
+        starts, held = group_by_key(number, np.concatenate([self._held % self.k, new]), n)
+        size = np.bincount(self._held // self.k, minlength=n)
+        winners = tournament(self.k, self._load)
+        chosen = np.empty(len(pairs), np.int16)
+        _place(pairs, chosen, starts, held, size, self._load, limit, winners)
+        return chosen

@@ -13,6 +13,7 @@ import numpy as np
 from tux.base.compiled import cached_njit
 from tux.base.hashing import hash_values
 from tux.partition.common.capacity import capacity
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.least_loaded import replay_matches, tournament
 from tux.partition.common.presence import (
@@ -67,11 +68,6 @@ def empty_placement(degree: np.ndarray, k: int) -> Placement:
     )
 
 
-def degree_type(m: int) -> type[np.signedinteger]:
-    """Return the type that holds degrees in a graph of m edges, and sums of two of them."""
-    return np.int32 if m < 2**29 else np.int64
-
-
 def shuffle_parts(k: int, seed: int) -> np.ndarray:
     """Return the k parts (k,) int16 in an order given by the seed, by which ties are broken."""
     return np.argsort(hash_values(np.arange(k), seed), kind="stable").astype(np.int16)
@@ -96,9 +92,8 @@ def place_by_score(
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
     rule = Rule(theta, float(lam), capacity(m, k, cap), counted)
-    degree = np.zeros(edges.vertices, degree_type(m))
-    if not counted:
-        count(edges.src, edges.dst, degree)
+    known = [] if counted else [(edges.src, edges.dst)]
+    degree = count_degrees(known, edges.vertices, m)
     placed, order, parts = (
         empty_placement(degree, k),
         shuffle_parts(k, seed),
@@ -111,14 +106,6 @@ def place_by_score(
         if progress:
             progress((lo + len(a)) / m)
     return parts
-
-
-@cached_njit
-def count(src, dst, degree):  # type: ignore[no-untyped-def]
-    """Add the ends of these edges to `degree` (n,); a self-loop counts twice."""
-    for i in range(len(src)):
-        degree[src[i]] += 1
-        degree[dst[i]] += 1
 
 
 def place(

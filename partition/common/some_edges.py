@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.hashing import by_hash
-from tux.partition.common.ends import EdgeEnds
+from tux.partition.common.pieces import Rule
 from tux.partition.methods.dbh import by_lower_degree
 from tux.partition.methods.grid import cells_of
 from tux.partition.methods.hybrid import THETA, with_low_targets
@@ -29,10 +29,6 @@ class SomeVertices(NamedTuple):
     degree: np.ndarray
     into: np.ndarray
     favourite: str
-
-
-Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""The parts (m,) int16 of edges between the vertices `src` and `dst`, (m,) each."""
 
 
 def _random(some: SomeVertices, k: int, seed: int) -> Rule:
@@ -59,20 +55,12 @@ def _grid(some: SomeVertices, k: int, seed: int) -> Rule:
 
 
 def _dbh(some: SomeVertices, k: int, seed: int) -> Rule:
-    degree, home = some.degree, by_hash(some.number, k, seed)
-
-    def place_by_degree(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-        parts = np.empty(len(src), np.int16)
-        by_lower_degree(src, dst, degree, home, parts)
-        return parts
-
-    return place_by_degree
+    return by_lower_degree(some.degree, by_hash(some.number, k, seed))
 
 
 def _hybrid(some: SomeVertices, k: int, seed: int) -> Rule:
-    n = len(some.number)
     home, low = by_hash(some.number, k, seed), some.into <= THETA
-    return lambda src, dst: with_low_targets(EdgeEnds(src, dst, n, n), home, low, None)
+    return with_low_targets(home, low)
 
 
 BY_ENDS: dict[str, Callable[[SomeVertices, int, int], Rule]] = {

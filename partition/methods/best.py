@@ -11,10 +11,11 @@ import numpy as np
 from tux.partition.common.adjacency import adjacency
 from tux.partition.common.bundles import Annealing, by_neighbour
 from tux.partition.common.capacity import capacity
+from tux.partition.common.chunked import slice_edges
 from tux.partition.common.clustering import cluster_vertices
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.lower_degree import lower_degree
-from tux.partition.methods.ne import full, grow_parts
+from tux.partition.methods.ne import full, grow_parts, join_chunks
 from tux.partition.replicas import replicas
 
 _RACE = 0.4  # of the work, after which the better search goes on alone
@@ -44,7 +45,7 @@ def best(
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
     limit = capacity(m, k, 1.03 if cap is None else cap)
-    parts = grow_parts(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
+    parts = join_chunks(grow_parts(slice_edges(edges), k, full(m, k, cap), seed))
     if m == 0 or k == 1:
         return parts
     fewest = len(replicas(edges, parts, k).part)

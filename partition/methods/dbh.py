@@ -7,9 +7,9 @@ import numpy as np
 from tux.base.compiled import cached_njit
 from tux.base.hashing import by_hash
 from tux.partition.common.capacity import capacity, limit_parts
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import Progress, ends
-
-_CHUNK = 1 << 20
+from tux.partition.common.pieces import Rule, place_pieces
 
 
 def dbh(
@@ -29,27 +29,24 @@ def dbh(
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
-    degree = np.zeros(edges.vertices, np.int64)
-    _count(edges.src, edges.dst, degree)
-    home, parts = by_hash(np.arange(edges.vertices), k, seed), np.empty(m, np.int16)
-    for lo in range(0, m, _CHUNK):
-        a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
-        by_lower_degree(a, b, degree, home, out)
-        if progress:
-            progress((lo + len(a)) / m)
-    return limit_parts(parts, k, limit)
+    degree = count_degrees([(edges.src, edges.dst)], edges.vertices, m)
+    rule = by_lower_degree(degree, by_hash(np.arange(edges.vertices), k, seed))
+    return limit_parts(place_pieces(rule, edges.src, edges.dst, progress), k, limit)
+
+
+def by_lower_degree(degree: np.ndarray, home: np.ndarray) -> Rule:
+    """Return the rule that an edge goes to the `home` (n,) of its end of lower `degree` (n,)."""
+
+    def place(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        parts = np.empty(len(src), np.int16)
+        _by_lower_degree(src, dst, degree, home, parts)
+        return parts
+
+    return place
 
 
 @cached_njit
-def _count(src, dst, degree):  # type: ignore[no-untyped-def]
-    for i in range(len(src)):
-        degree[src[i]] += 1
-        degree[dst[i]] += 1
-
-
-@cached_njit
-def by_lower_degree(src, dst, degree, home, parts):  # type: ignore[no-untyped-def]
-    """Write to `parts` (m,) the `home` (n,) of each edge's end of lower `degree` (n,)."""
+def _by_lower_degree(src, dst, degree, home, parts):  # type: ignore[no-untyped-def]
     for i in range(len(src)):
         u, v = src[i], dst[i]
         first = degree[u] < degree[v] or (degree[u] == degree[v] and u < v)

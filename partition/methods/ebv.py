@@ -8,11 +8,12 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.partition.common.capacity import capacity
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.grouped import group_by_key
 from tux.partition.common.least_loaded import replay_matches, tournament
 from tux.partition.common.presence import enlarge, hold, least_common, least_of, presence, room
-from tux.partition.common.scored import count, degree_type, shuffle_parts
+from tux.partition.common.scored import shuffle_parts
 
 _CHUNK = 1 << 20
 
@@ -39,8 +40,7 @@ def ebv(
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
-    degree = np.zeros(edges.vertices, degree_type(m))
-    count(edges.src, edges.dst, degree)
+    degree = count_degrees([(edges.src, edges.dst)], edges.vertices, m)
     total = degree[edges.src] + degree[edges.dst]
     _, order = group_by_key(
         total,

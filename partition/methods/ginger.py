@@ -14,6 +14,7 @@ from tux.partition.common.capacity import capacity, limit_parts
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.grouped import group_by_key
 from tux.partition.common.least_loaded import replay_matches, tournament
+from tux.partition.common.pieces import place_pieces
 from tux.partition.methods.hybrid import with_low_targets
 
 _CHUNK = 1 << 18
@@ -57,7 +58,7 @@ def ginger(
         if progress:
             progress(starts[hi] / m)
     home = np.where(home < 0, by_hash(np.arange(edges.vertices), k, seed), home)
-    return limit_parts(with_low_targets(edges, home, low, None), k, limit)
+    return limit_parts(place_pieces(with_low_targets(home, low), edges.src, edges.dst), k, limit)
 
 
 @cached_njit

@@ -16,6 +16,7 @@ from tux.base.compiled import cached_njit
 from tux.base.hashing import by_hash, hash_values
 from tux.partition.common.capacity import capacity, limit_parts
 from tux.partition.common.ends import Progress, ends
+from tux.partition.common.pieces import place_pieces
 
 _CHUNK = 1 << 20
 
@@ -45,18 +46,15 @@ def grid(
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
-    numbers, parts = np.arange(edges.vertices), np.empty(m, np.int16)
-    if greedy:
-        rows, load = _rows(k), np.zeros(k, np.int64)
-        home = by_hash(numbers, k, seed)
-    else:
-        cells = cells_of(numbers, k, seed)
+    numbers = np.arange(edges.vertices)
+    if not greedy:
+        rule = cells_of(numbers, k, seed).parts
+        return limit_parts(place_pieces(rule, edges.src, edges.dst, progress), k, limit)
+    rows, load, parts = _rows(k), np.zeros(k, np.int64), np.empty(m, np.int16)
+    home = by_hash(numbers, k, seed)
     for lo in range(0, m, _CHUNK):
         a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
-        if greedy:
-            _least_loaded(a, b, home, rows, load, out)
-        else:
-            out[:] = cells.parts(a, b)
+        _least_loaded(a, b, home, rows, load, out)
         if progress:
             progress((lo + len(a)) / m)
     return limit_parts(parts, k, limit)

@@ -8,9 +8,9 @@ import numpy as np
 
 from tux.base.hashing import by_hash
 from tux.partition.common.capacity import capacity, limit_parts
-from tux.partition.common.ends import EdgeEnds, Progress, ends
+from tux.partition.common.ends import Progress, ends
+from tux.partition.common.pieces import Rule, place_pieces
 
-_CHUNK = 1 << 20
 THETA = 100
 """The highest in-degree of a low-degree target, unless another is asked for."""
 
@@ -33,19 +33,12 @@ def hybrid(
     limit = capacity(len(edges.src), k, cap)
     home = by_hash(np.arange(edges.vertices), k, seed)
     low = np.bincount(edges.dst, minlength=edges.vertices) <= theta
-    return limit_parts(with_low_targets(edges, home, low, progress), k, limit)
+    rule = with_low_targets(home, low)
+    return limit_parts(place_pieces(rule, edges.src, edges.dst, progress), k, limit)
 
 
-def with_low_targets(
-    edges: EdgeEnds, home: np.ndarray, low: np.ndarray, progress: Progress
-) -> np.ndarray:
-    """Place each edge in the `home` (n,) int16 of its target where that is `low` (n,) bool, else of
-    its source; parts (m,) int16.
+def with_low_targets(home: np.ndarray, low: np.ndarray) -> Rule:
+    """Return the rule that an edge goes to the `home` (n,) int16 of its target where that is `low`
+    (n,) bool, else of its source.
     """
-    m, parts = len(edges.src), np.empty(len(edges.src), np.int16)
-    for lo in range(0, m, _CHUNK):
-        a, b = edges.src[lo : lo + _CHUNK], edges.dst[lo : lo + _CHUNK]
-        parts[lo : lo + _CHUNK] = home[np.where(low[b], b, a)]
-        if progress:
-            progress((lo + len(a)) / m)
-    return parts
+    return lambda src, dst: home[np.where(low[dst], dst, src)]

@@ -26,19 +26,34 @@ no part yet; tests/support/oracles/slow_ne.py is the same in plain Python:
 HEP lets a full part's last vertex spill into the next one. To stop there and to begin the next part
 with that vertex instead gives parts that are full to the edge at any k, and fewer replicas
 (wiki-Vote, k=128: 3.6 for 4.1); so do first vertices with few edges left.
+
+Lists have no numbers of edges, and no edge is marked. An edge of v has no part yet if its other end
+is not core, as its lists are cleaned when a part ends: of edges to others that have joined it. What
+part an edge has follows from the parts that its ends have joined (`memberships.py`), in one more
+reading of the edges.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.base.compiled import cached_njit
-from tux.partition.common.adjacency import Adjacency, adjacency, mean_degree
+from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
 from tux.partition.common.capacity import MOST_PARTS, capacity
-from tux.partition.common.ends import EdgeEnds, Progress, ends
-from tux.partition.common.leftovers import place
+from tux.partition.common.chunked import ChunkedEdges, Chunks, count_chunks, slice_edges
+from tux.partition.common.ends import Progress, ends
+from tux.partition.common.leftovers import HighEdges
+from tux.partition.common.memberships import (
+    HIGH_BOTH,
+    Memberships,
+    gather_memberships,
+    parts_of_edges,
+)
+from tux.partition.common.neighbours import VertexNeighbours, list_neighbours
 
 MARK, KEY, BEFORE, AFTER = range(4)
 HIGH, CORE = MOST_PARTS, MOST_PARTS + 1  # marks above every part
@@ -46,6 +61,7 @@ HIGH, CORE = MOST_PARTS, MOST_PARTS + 1  # marks above every part
 _STEP = 2_654_435_761
 FULL = 1.001  # of the mean
 _CALLS = 64  # to `progress`
+TRIED, FIRST, LAST, TAKEN, JOINED = range(5)
 
 
 class _Growth(NamedTuple):
@@ -55,125 +71,157 @@ class _Growth(NamedTuple):
     the head of the list of key d.
     """
 
-    parts: np.ndarray  # (m,) int16, -1: no part yet
-    last: np.ndarray  # (n,) int64, the end of each list's edges that may have no part yet
+    end: np.ndarray  # (n,) int64, the end of each list's edges that may have no part yet
     # (n + keys, 4): MARK, KEY (-1: in no list), BEFORE, AFTER; what a step reads of a vertex, in
     # one line of the cache
     row: np.ndarray
-    # (2,) int64: vertices tried as first ones, and the vertex that a full part could not finish or
-    # -1
+    # (5,) int64: vertices tried as first ones; the vertex that a full part could not finish, or -1,
+    # the one that it took in last then, or -1, and the edges that it has of that one; and the
+    # number of vertices that have joined it
     scan: np.ndarray
+    joined: np.ndarray  # (n,) the vertices that have joined a part, in their order
 
 
 @cached_njit
-def _first_vertex(lists, growth, start, mean):  # type: ignore[no-untyped-def]
-    entry, first, parts, last, row, scan = (
-        lists.entry,
-        lists.first,
-        growth.parts,
-        growth.last,
-        growth.row,
-        growth.scan,
-    )
-    n = len(last)
-    if scan[1] >= 0:
-        v, scan[1] = scan[1], -1
+def _first_vertex(lists, growth, start):  # type: ignore[no-untyped-def]
+    entry, first, end, row, scan = lists.entry, lists.first, growth.end, growth.row, growth.scan
+    n = len(end)
+    if scan[FIRST] >= 0:
+        v, scan[FIRST] = scan[FIRST], -1
         return v
-    while scan[0] < 2 * n:
-        v = (scan[0] + start) % n
+    while scan[TRIED] < 2 * n:
+        v = (scan[TRIED] + start) % n
         if row[v, MARK] < HIGH:
             keep = first[v]
-            for j in range(first[v], last[v]):
-                if parts[entry[j, 1]] < 0:
-                    entry[keep, 0], entry[keep, 1] = entry[j, 0], entry[j, 1]
+            for j in range(first[v], end[v]):
+                if row[entry[j], MARK] != CORE:
+                    entry[keep] = entry[j]
                     keep += 1
-            last[v] = keep
-            if keep > first[v] and (keep - first[v] <= mean or scan[0] >= n):
+            end[v] = keep
+            if keep > first[v] and (keep - first[v] <= lists.mean or scan[TRIED] >= n):
                 return v
-        scan[0] += 1
+        scan[TRIED] += 1
     return -1
 
 
 @cached_njit
-def _grow(lists, growth, span, limit, start, mean):  # type: ignore[no-untyped-def]
-    """Grow the parts span[0] .. span[1] - 1 to `limit` edges. One function, as arrays are
-    counted: calls cost more than steps.
+def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
+    """Grow part b to `limit` edges. One function, as arrays are counted: calls cost more than
+    steps.
     """
-    entry, first, parts, last, row, scan = (
-        lists.entry,
-        lists.first,
-        growth.parts,
-        growth.last,
-        growth.row,
-        growth.scan,
-    )
-    n = len(last)
-    for b in range(span[0], span[1]):
-        room, low, high = limit, len(row), n - 1
-        while room > 0:
-            while low <= high and row[low, AFTER] == low:
-                low += 1
-            w = row[low, AFTER] if low <= high else _first_vertex(lists, growth, start, mean)
-            if w < 0:
-                break
-            if low <= high:
-                after = row[w, AFTER]
-                row[low, AFTER], row[after, BEFORE], row[w, KEY] = after, low, -1
-            for i in range(first[w] - 1, last[w]):
-                q = entry[i, 0] if i >= first[w] else w
-                if (
-                    row[q, MARK] == b
-                    or row[q, MARK] >= HIGH
-                    or (i >= first[w] and parts[entry[i, 1]] >= 0)
-                ):
+    entry, first, end, row, scan = lists.entry, lists.first, growth.end, growth.row, growth.scan
+    n, joined, count = len(end), growth.joined, 0
+    room, low, high = limit, len(row), n - 1
+    scan[LAST] = -1
+    while room > 0:
+        while low <= high and row[low, AFTER] == low:
+            low += 1
+        w = row[low, AFTER] if low <= high else _first_vertex(lists, growth, start)
+        if w < 0:
+            break
+        if low <= high:
+            after = row[w, AFTER]
+            row[low, AFTER], row[after, BEFORE], row[w, KEY] = after, low, -1
+        for i in range(first[w] - 1, end[w]):
+            q = entry[i] if i >= first[w] else w
+            if row[q, MARK] == b or row[q, MARK] >= HIGH:
+                continue
+            row[q, MARK], row[q, KEY] = b, -1
+            joined[count] = q
+            count += 1
+            keep, before_q = first[q], room
+            for j in range(first[q], end[q]):
+                t = entry[j]
+                mark = row[t, MARK]
+                if mark == CORE:
                     continue
-                row[q, MARK], row[q, KEY] = b, -1
-                keep = first[q]
-                for j in range(first[q], last[q]):
-                    t, e = entry[j, 0], entry[j, 1]
-                    if parts[e] >= 0:
-                        continue
-                    mark = row[t, MARK]
-                    inside = mark == b or mark >= HIGH
-                    if not inside or room <= 0:
-                        entry[keep, 0], entry[keep, 1] = t, e
-                        keep += 1
-                        if inside:
-                            room = -1
-                        continue
-                    parts[e] = b
-                    room -= 1
-                    if mark == b and row[t, KEY] >= 0:
-                        before, after = row[t, BEFORE], row[t, AFTER]
-                        row[before, AFTER], row[after, BEFORE] = after, before
-                        head = n + row[t, KEY] - 1
-                        after = row[head, AFTER]
-                        row[t, KEY], row[t, BEFORE], row[t, AFTER] = head - n, head, after
-                        row[head, AFTER], row[after, BEFORE] = t, t
-                        low = min(low, head)
-                last[q] = keep
-                if q != w:
-                    head = n + keep - first[q]
+                inside = mark == b or mark == HIGH
+                if not inside or room <= 0:
+                    entry[keep] = t
+                    keep += 1
+                    if inside and room == 0:
+                        scan[LAST], scan[TAKEN], room = q, before_q, -1
+                    continue
+                room -= 1
+                if mark == b and row[t, KEY] >= 0:
+                    before, after = row[t, BEFORE], row[t, AFTER]
+                    row[before, AFTER], row[after, BEFORE] = after, before
+                    head = n + row[t, KEY] - 1
                     after = row[head, AFTER]
-                    row[q, KEY], row[q, BEFORE], row[q, AFTER] = head - n, head, after
-                    row[head, AFTER], row[after, BEFORE] = q, q
-                    low, high = min(low, head), max(high, head)
-                if room < 0:
-                    break
+                    row[t, KEY], row[t, BEFORE], row[t, AFTER] = head - n, head, after
+                    row[head, AFTER], row[after, BEFORE] = t, t
+                    low = min(low, head)
+            end[q] = keep
+            if q != w:
+                head = n + keep - first[q]
+                after = row[head, AFTER]
+                row[q, KEY], row[q, BEFORE], row[q, AFTER] = head - n, head, after
+                row[head, AFTER], row[after, BEFORE] = q, q
+                low, high = min(low, head), max(high, head)
             if room < 0:
-                scan[1] = w
-            else:
-                row[w, MARK] = CORE
-        for head in range(low, high + 1):
-            row[head, BEFORE], row[head, AFTER] = head, head
+                break
+        if room < 0:
+            scan[FIRST] = w
+        else:
+            row[w, MARK] = CORE
+    for head in range(low, high + 1):
+        row[head, BEFORE], row[head, AFTER] = head, head
+    scan[JOINED] = count
 
 
-def _begin_growth(lists: Adjacency, m: int) -> _Growth:
-    n, listed = len(lists.degree), np.diff(lists.first)
-    row = np.full((n + int(listed.max(initial=0)) + 1, 4), -1, lists.entry.dtype)
-    row[:n][lists.degree > listed, MARK] = HIGH
+@cached_njit
+def _note_left(lists, growth, b):  # type: ignore[no-untyped-def]
+    """Note in KEY, as -1 minus their number, the edges of its neighbours that part b has left of
+    those to the vertex that it took in last: of several to one neighbour, the later ones.
+    """
+    entry, row, last = lists.entry, growth.row, growth.scan[LAST]
+    if last >= 0:
+        for j in range(lists.first[last], growth.end[last]):
+            t = entry[j]
+            if row[t, MARK] == b:
+                row[t, KEY] = min(row[t, KEY], -1) - 1
+
+
+@cached_njit
+def _clean(lists, growth, lo, hi, b):  # type: ignore[no-untyped-def]
+    """Drop from the lists of those that have joined part b, lo .. hi - 1, the edges that it has
+    taken. KEY tells how many are left of all.
+    """
+    entry, first, end, row = lists.entry, lists.first, growth.end, growth.row
+    last = growth.scan[LAST]
+    some, count = np.empty(hi - lo, np.int64), 0
+    for v in growth.joined[lo:hi]:
+        some[count] = v
+        count += (row[v, MARK] != CORE) & (v != last) & (row[v, KEY] != end[v] - first[v])
+    for v in some[:count]:
+        keep, taken = first[v], row[v, KEY] + 1
+        if taken >= 0:
+            for j in range(first[v], end[v]):
+                t, mark = entry[j], row[entry[j], MARK]
+                entry[keep] = t
+                keep += (mark != CORE) & (mark != b)
+        else:
+            for j in range(first[v], end[v]):
+                taken += entry[j] == last
+            for j in range(first[v], end[v]):
+                t, mark = entry[j], row[entry[j], MARK]
+                taken -= t == last
+                entry[keep] = t
+                keep += taken < 0 if t == last else (mark != CORE) & (mark != b)
+        end[v] = keep
+
+
+def _clean_piece(lists: VertexNeighbours, growth: _Growth, b: int, piece: slice) -> None:
+    _clean(lists, growth, piece.start, piece.stop, b)
+
+
+def _begin_growth(lists: VertexNeighbours) -> _Growth:
+    n, kind = len(lists.high), lists.entry.dtype
+    most = int(np.diff(lists.first).max(initial=0))
+    row = np.full((n + most + 1, 4), -1, kind)
+    row[:n][lists.high, MARK] = HIGH
     row[n:, BEFORE] = row[n:, AFTER] = np.arange(n, len(row))
-    return _Growth(np.full(m, -1, np.int16), lists.first[1:].copy(), row, np.array([0, -1]))
+    return _Growth(lists.first[1:].copy(), row, np.array([0, -1, -1, 0, 0]), np.empty(n, kind))
 
 
 def full(edges: int, k: int, cap: float | None) -> int:
@@ -183,34 +231,61 @@ def full(edges: int, k: int, cap: float | None) -> int:
     return min(capacity(edges, k, FULL), capacity(edges, k, cap))
 
 
+def _grow_parts(
+    lists: VertexNeighbours, k: int, limit: int, seed: int, progress: Progress
+) -> Memberships:
+    """Grow all parts but the last. Return which parts the vertices have joined."""
+    growth, n = _begin_growth(lists), len(lists.high)
+    start = seed * _STEP % max(n, 1)
+    members: list[np.ndarray] = []
+    last, taken = np.full(k, -1), np.zeros(k, np.int64)
+    step = max(1, k // _CALLS)
+    for b in range(k - 1):
+        _grow(lists, growth, b, limit, start)
+        joined = growth.joined[: growth.scan[JOINED]]
+        if len(joined) == 0:
+            break  # no edge is left for this part, nor for those after it
+        joined.sort()  # so that what lies side by side is read in one go
+        _note_left(lists, growth, b)
+        pieces = slices(len(joined), ENTRIES_PER_THREAD // 16)
+        spread(partial(_clean_piece, lists, growth, b), pieces)
+        members.append(joined.copy())
+        last[b], taken[b] = growth.scan[LAST], growth.scan[TAKEN]
+        if progress and (b + 1) % step == 0:
+            progress(0.9 * (b + 1) / k)
+    return gather_memberships(members, lists.high, last, taken)
+
+
 def grow_parts(
-    edges: EdgeEnds, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None
-) -> np.ndarray:
-    """Run NE++ on edges with these lists, which it leaves in disorder; parts (m,) int16 with at
-    most `limit` edges, k limit >= m.
+    edges: ChunkedEdges,
+    k: int,
+    limit: int,
+    seed: int = 0,
+    tau: float = 100.0,
+    progress: Progress = None,
+) -> list[np.ndarray]:
+    """Run NE++ on edges that are read three times. Return the parts of each chunk, (m,) int16 in
+    all, with at most `limit` edges each; k limit >= m.
     """
-    m = len(edges.src)
-    growth = _begin_growth(lists, m)
-    high = growth.row[: edges.vertices, MARK] == HIGH
-    unlisted = high[edges.src] & high[edges.dst] if high.any() else np.zeros(0, bool)
-    start = seed * _STEP % max(edges.vertices, 1)
-    step = max(1, k // _CALLS) if progress else k
-    for b in range(0, k - 1, step):
-        span = (b, min(b + step, k - 1))
-        _grow(
-            lists,
-            growth,
-            span,
-            limit - np.count_nonzero(unlisted) // k,
-            start,
-            mean_degree(lists.degree),
-        )
-        if progress:
-            progress(span[1] / k)
-    growth.parts[growth.parts < 0] = k - 1
-    if unlisted.any():
-        place(edges, growth.parts, np.flatnonzero(unlisted), k, limit)
-    return growth.parts
+    lists = list_neighbours(edges, tau)
+    high, unlisted = lists.high, lists.unlisted
+    held = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
+    del lists
+    both_high, parts, done = HighEdges(high, k), [], 0
+    for src, dst in edges:
+        found = parts_of_edges(src, dst, held)
+        if unlisted:
+            both_high.add(src, dst, found)
+        parts.append(found)
+        done += len(src)
+        if progress and len(src):
+            progress(0.9 + 0.1 * done / edges.edges)
+    if unlisted:
+        placed = both_high.place(limit)
+        for found in parts:
+            left = found == HIGH_BOTH
+            found[left], placed = np.split(placed, [np.count_nonzero(left)])
+    return parts
 
 
 def ne(
@@ -225,14 +300,53 @@ def ne(
     tau: float = 100.0,
 ) -> np.ndarray:
     """Run NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k))
-    edges, whatever larger `cap` is allowed.
+    edges, whatever larger `cap` is allowed. Several threads read the edges; one grows.
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
-    saves memory and costs replicas when `tau` is small. Time is linear in the edges, memory about
-    35 bytes an edge and 50 a vertex, whatever k. ValueError for a `tau` that is not above 0.
+    saves memory and costs replicas when `tau` is small. Time is linear in the edges; memory beside
+    the ends is 8 bytes an edge and some 35 a vertex, whatever k. ValueError for a `tau` that is not
+    above 0.
     """
-    if not tau > 0:
-        raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")
+    _check_tau(tau)
     edges = ends(src, dst, bipartite)
     limit = full(len(edges.src), k, cap)
-    return grow_parts(edges, adjacency(edges, tau), k, limit, seed, progress)
+    return join_chunks(grow_parts(slice_edges(edges), k, limit, seed, tau, progress))
+
+
+def ne_stream(
+    chunks: Chunks,
+    k: int,
+    seed: int = 0,
+    *,
+    bipartite: bool = False,
+    cap: float | None = None,
+    progress: Progress = None,
+    tau: float = 100.0,
+) -> Iterator[np.ndarray]:
+    """Cut edges that lie on disk, as `ne` does: the same parts, chunk by chunk, each (length of the
+    chunk,) int16.
+
+    ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
+    files; it is called four times and must give the same each time. How edges are cut into chunks
+    does not change their parts. Memory: 8 bytes an edge, some 35 a vertex, and a few copies of one
+    chunk. ValueError, beside those of `ne`, for vertices that are not numbered densely from 0, and
+    for chunks that are not the same at every reading.
+    """
+    _check_tau(tau)
+    edges = count_chunks(chunks, bipartite)
+    yield from grow_parts(edges, k, full(edges.edges, k, cap), seed, tau, progress)
+
+
+def join_chunks(parts: list[np.ndarray]) -> np.ndarray:
+    """Join the parts of chunks, (m,) int16 in all, which `parts` loses."""
+    joined, lo = np.empty(sum(map(len, parts)), np.int16), 0
+    while parts:
+        some = parts.pop(0)
+        joined[lo : lo + len(some)] = some
+        lo += len(some)
+    return joined
+
+
+def _check_tau(tau: float) -> None:
+    if not tau > 0:
+        raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")

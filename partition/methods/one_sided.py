@@ -9,8 +9,7 @@ import numpy as np
 from tux.base.hashing import by_hash
 from tux.partition.common.capacity import capacity, limit_parts
 from tux.partition.common.ends import Progress, ends
-
-_CHUNK = 1 << 18
+from tux.partition.common.pieces import place_pieces
 
 
 def source(
@@ -54,9 +53,5 @@ def by_one_end(
 ) -> np.ndarray:
     """Place each edge by the hash of its end in `end` (m,)."""
     limit = capacity(len(end), k, cap)
-    parts = np.empty(len(end), np.int16)
-    for lo in range(0, len(end), _CHUNK):
-        parts[lo : lo + _CHUNK] = by_hash(end[lo : lo + _CHUNK], k, seed)
-        if progress:
-            progress(min(lo + _CHUNK, len(end)) / len(end))
+    parts = place_pieces(lambda some, _: by_hash(some, k, seed), end, end, progress)
     return limit_parts(parts, k, limit)

@@ -7,8 +7,7 @@ import numpy as np
 from tux.base.hashing import by_hash, hash_values
 from tux.partition.common.capacity import capacity, limit_parts
 from tux.partition.common.ends import Progress, ends
-
-_CHUNK = 1 << 20
+from tux.partition.common.pieces import place_pieces
 
 
 def random(
@@ -28,12 +27,7 @@ def random(
     """
     first, second, _, _ = ends(src, dst, bipartite)
     limit = capacity(len(first), k, cap)
-    parts = np.empty(len(first), np.int16)
-    for lo in range(0, len(first), _CHUNK):
-        a, b = first[lo : lo + _CHUNK], second[lo : lo + _CHUNK]
-        parts[lo : lo + _CHUNK] = hash_pairs(a, b, k, seed)
-        if progress:
-            progress((lo + len(a)) / len(first))
+    parts = place_pieces(lambda a, b: hash_pairs(a, b, k, seed), first, second, progress)
     return limit_parts(parts, k, limit)
 
 

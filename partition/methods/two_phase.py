@@ -13,20 +13,18 @@ import numpy as np
 from tux.partition.common.capacity import capacity
 from tux.partition.common.chunked import ChunkedEdges, Chunks, count_chunks, slice_edges
 from tux.partition.common.clusters import gather, parts_of_clusters, singletons
+from tux.partition.common.degrees import count_degrees
 from tux.partition.common.ends import Progress, ends
 from tux.partition.common.linear import linear_rule, place_linear
 from tux.partition.common.same_part import same_part, same_part_again
 from tux.partition.common.scored import (
     Rule,
-    count,
-    degree_type,
     empty_placement,
     place,
     shuffle_parts,
 )
 
 SCORINGS = ("hdrf", "linear")
-_CHUNK = 1 << 20
 
 
 class _Rule(NamedTuple):
@@ -74,7 +72,7 @@ def two_phase(
     rule = _check_rule(k, seed, cap, scoring, passes, lam)
     edges = ends(src, dst, bipartite)
     parts, lo = np.empty(len(edges.src), np.int16), 0
-    for some in _place_chunks(slice_edges(edges, _CHUNK), rule, progress):
+    for some in _place_chunks(slice_edges(edges), rule, progress):
         parts[lo : lo + len(some)] = some
         lo += len(some)
     return parts
@@ -122,9 +120,7 @@ def _check_rule(
 def _place_chunks(edges: ChunkedEdges, rule: _Rule, progress: Progress) -> Iterator[np.ndarray]:
     k, limit = rule.k, capacity(edges.edges, rule.k, rule.cap)
     readings = _readings(edges, rule.passes + 3, progress)
-    degree = np.zeros(edges.vertices, degree_type(edges.edges))
-    for src, dst in next(readings):
-        count(src, dst, degree)
+    degree = count_degrees(next(readings), edges.vertices, edges.edges)
     cluster, volume = singletons(degree)
     for _ in range(rule.passes):
         for src, dst in next(readings):

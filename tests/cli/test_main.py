@@ -117,6 +117,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),
         ("run mf --workers 0", "--workers: at least 1 is needed", "--help"),
         ("run mf --threads 1025", "--threads: at most 1,024 is allowed, not 1025", "--help"),
+        ("partition g --threads 0", "--threads: at least 1 is needed, not 0", "--help"),
         ("run mf --racing=yes", "--racing: it takes no value, but is given 'yes'", "--help"),
         ("run mf --explain --racing", "MF has no stage that may race", "leave it out"),
         (

@@ -8,6 +8,7 @@ import pytest
 from support.oracles.slow_quality import holders
 
 from tux.arrays.arrow import write_parquet
+from tux.base import parallel
 from tux.cli import show
 from tux.cli.main import main
 from tux.compare import partitioners as compare_cuts
@@ -140,6 +141,22 @@ def test_json_holds_everything(tux, here):
             ("target", (68, 64), 20),
         ]
         assert found.seconds >= 0 and found.peak_bytes >= 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_are_as_many_as_asked_and_change_nothing(tux, here, monkeypatch, threads):
+    monkeypatch.setattr("tux.base.parallel._chosen", [])
+    seen = []
+
+    def note(*arguments, **options):
+        seen.append(parallel.threads())
+        return random(*arguments, **options)
+
+    monkeypatch.setattr(compare_cuts, "PARTITIONERS", {"random": note})
+    words = f"links.txt --parts 4 --method random --assignment a.txt --one-type --threads {threads}"
+    assert tux(words)[0] == 0 and set(seen) == {threads}
+    src, dst = np.array(PAIRS).T
+    assert np.array_equal(np.loadtxt(here / "a.txt", int), random(src, dst, 4))
 
 
 def test_the_assignment_written_is_the_winners_and_can_be_read_back(tux, here):

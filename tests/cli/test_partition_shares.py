@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from support.machines.loaded import files
 
 from tux.arrays.arrow import STRING, write_parquet, write_text
+from tux.base.errors import DataError
 from tux.cli.main import main
 
 RNG = np.random.default_rng(6)
@@ -44,6 +45,21 @@ def test_the_folder_is_that_of_one_process(tux, here):
     assert "cut by aweto, for tux run APP shares" in out
     assert tux("ratings --parts 2 --method aweto --out one")[0] == 0
     assert files(here / "shares") == files(here / "one")
+
+
+@pytest.mark.parametrize(("flag", "threads"), [("", 2), (" --threads 3", 3)])
+def test_each_process_has_its_threads(tux, monkeypatch, flag, threads):
+    """Without the flag, the cores are shared among the processes."""
+    jobs = []
+
+    def load(out, job, watch):
+        jobs.append(job)
+        raise DataError("enough")
+
+    monkeypatch.setattr("tux.cli.partition_tables.cores", lambda: 4)
+    monkeypatch.setattr("tux.cli.partition_shares.load_in_shares", load)
+    assert tux("ratings shares --workers 2" + flag)[0] != 0
+    assert [job.threads for job in jobs] == [threads]
 
 
 @pytest.mark.long

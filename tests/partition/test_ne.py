@@ -43,7 +43,7 @@ def test_a_generous_cap_leaves_no_part_empty():
 
 def test_the_rule_on_a_larger_graph():
     src, dst = (np.random.default_rng(1).zipf(1.8, (2, 600)) % 150).astype(np.int32)
-    for k, tau in ((7, 100.0), (16, 1.5), (40, 0.5)):
+    for k, tau in ((7, 100.0), (16, 1.5), (40, 0.5), (170, 9.0)):
         assert ne(src, dst, k, tau=tau).tolist() == slow_ne(src.tolist(), dst.tolist(), k, tau=tau)
 
 

@@ -13,18 +13,24 @@ from tux.base.compiled import add_disk_cache
 from tux.base.sealed import DIGEST
 
 
-@pytest.fixture
-def double(tmp_path, monkeypatch):
-    """Return a function that compiles a function of a file of its own, as a new process does. It
-    gives the value for a number, 21, and how often the function was found compiled.
-    """
-    path = tmp_path / "doubles.py"
-    path.write_text("def double(x):\n    return 2 * x\n")
+def import_text(folder, monkeypatch, text):
+    """Import a text as the module `doubles`, in a file of this folder."""
+    path = folder / "doubles.py"
+    path.write_text(text)
     spec = importlib.util.spec_from_file_location("doubles", path)
     module = importlib.util.module_from_spec(spec)
     # compiled code names the module of its function, and imports it unless it is there
     monkeypatch.setitem(sys.modules, "doubles", module)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def double(tmp_path, monkeypatch):
+    """Return a function that compiles a function of a file of its own, as a new process does. It
+    gives the value for a number, 21, and how often the function was found compiled.
+    """
+    module = import_text(tmp_path, monkeypatch, "def double(x):\n    return 2 * x\n")
 
     def run(x=21):
         made = add_disk_cache(njit(module.double), module.double)
@@ -118,3 +124,13 @@ def test_a_file_of_another_signature_is_not_loaded(double, tmp_path, monkeypatch
         assert double(2.5) == (5.0, 0)
     assert double(2.5) == (5.0, 0)
     assert double(2.5) == (5.0, 1)
+
+
+def test_an_index_that_names_a_class_that_is_gone(tmp_path, monkeypatch):
+    """Another version calls the class of an argument otherwise: code is compiled anew."""
+    text = "import typing\nclass {}(typing.NamedTuple):\n    x: int\ndef first(of): return of.x\n"
+    for name, hits in (("Before", 0), ("After", 0), ("After", 1)):
+        module = import_text(tmp_path, monkeypatch, text.format(name))
+        made = add_disk_cache(njit(module.first), module.first)
+        assert made(getattr(module, name)(7)) == 7
+        assert sum(made.stats.cache_hits.values()) == hits

@@ -14,6 +14,7 @@ from tux.partition.common.scored import shuffle_parts
 from tux.partition.methods.ebv import ebv
 from tux.partition.methods.greedy import greedy
 from tux.partition.methods.hdrf import hdrf
+from tux.partition.methods.ne import ne, ne_stream
 from tux.partition.methods.two_phase import two_phase, two_phase_stream
 
 PARTS = [1, 2, 3, 7, 64, 65, 200]
@@ -146,6 +147,35 @@ def test_a_stream_is_never_held_in_memory(scoring):
     assert total == 400_000 and peak < 600_000
 
 
+@pytest.mark.parametrize("pieces", [1, 16, 700])
+@pytest.mark.parametrize("tau", [0.5, 2, 100.0])
+def test_how_a_stream_of_ne_is_cut_does_not_show(tau, pieces):
+    """Some edges are counted in their order, and some are placed when all others are known."""
+    src, dst = (np.random.default_rng(0).zipf(1.8, (2, 500)) % 80).astype(np.int32)
+    shares = []
+    options = {"tau": tau, "progress": shares.append}
+    stream = list(ne_stream(make_stream(src, dst, pieces), 9, **options))
+    assert len(stream) == pieces and shares == sorted(shares) and shares[-1] == 1
+    assert np.array_equal(np.concatenate(stream), ne(src, dst, 9, tau=tau))
+
+
+def test_ne_keeps_eight_bytes_an_edge():
+    m = 400_000
+
+    def read():
+        draw = np.random.default_rng(0)
+        return (
+            (a, b) for a, b in (draw.integers(0, 2000, (2, 10_000), np.int32) for _ in range(40))
+        )
+
+    list(ne_stream(lambda: [next(iter(read()))], 4))  # compiles
+    tracemalloc.start()
+    total = sum(len(parts) for parts in ne_stream(read, 4))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert total == m and peak < 9.5 * m
+
+
 def test_no_edges():
     assert list(two_phase_stream(lambda: [], 3)) == []
     nothing = np.empty(0, np.int64)
@@ -164,6 +194,9 @@ def test_streams_that_cannot_be():
         readings = iter([[(one, two)], later])
         with pytest.raises(ValueError, match="every reading"):
             list(two_phase_stream(lambda readings=readings: next(readings), 2))
+        readings = iter([[(one, two)], later])
+        with pytest.raises(ValueError, match="every reading"):
+            list(ne_stream(lambda readings=readings: next(readings), 2))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ Result = TypeVar("Result")
 ENTRIES_PER_THREAD = 1 << 18
 """Entries of an array that are worth a thread: about a millisecond of work."""
 
+MOST_THREADS = 1024
+"""The most threads of a process."""
+
 _chosen: list[int] = []  # by `use_threads`
 
 

@@ -102,7 +102,10 @@ class _SealedFiles(IndexDataCacheFile):
         return found[1] if found and found[0] == key else None
 
     def _load_index(self) -> Any:
-        return super()._load_index() if _may_load(Path(self._index_path)) else {}
+        try:
+            return super()._load_index() if _may_load(Path(self._index_path)) else {}
+        except (AttributeError, ImportError):  # it names a class that this version no longer has
+            return {}
 
     def _load_data(self, name: str) -> Any:
         path = Path(self._data_path(name))

@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
+from tux.base.parallel import use_threads
 from tux.base.text import data_name, plural, plural_noun
 from tux.cli import show
 from tux.cli.flags import vertex_tables
@@ -67,6 +68,8 @@ def partition(args: Namespace) -> None:
     if args.workers is not None:
         partition_in_shares(args, program)
         return
+    if args.threads is not None:
+        use_threads(args.threads)
     methods = (
         parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
     )

@@ -4,6 +4,7 @@ heavy imports.
 
 from __future__ import annotations
 
+from tux.base.parallel import MOST_THREADS
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
 
 
@@ -35,6 +36,12 @@ def partition_flags() -> Flags:
         "--workers",
         "load in shares: N processes read a share each, and write what one would write; one method",
         number(1),
+    )
+    flags.add(
+        "--threads",
+        "threads, for the same parts in less time; with --workers, of each [default: the machine's "
+        "cores, divided by the workers]",
+        number(1, MOST_THREADS),
     )
     flags.add(
         "--method",

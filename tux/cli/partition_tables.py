@@ -22,5 +22,5 @@ def job_with_tables(
     """
     tables = whole_tables(vertex_tables(args.vertices, plan.types) or {}, plan)
     names = {kind: [field.name for field in own.fields] for kind, own in tables.items()}
-    threads = max(1, cores() // args.workers)
+    threads = args.threads or max(1, cores() // args.workers)
     return loading_job(replace(plan, tables=names), inputs, threads, tables=tables)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
-from tux.base.parallel import cores
+from tux.base.parallel import MOST_THREADS, cores
 from tux.base.text import plural_noun
 from tux.clock.clock import MOST_SLACK
 from tux.io.source.input_files import absolute_source
@@ -60,10 +60,6 @@ RESTARTS = 3
 LOGS = ("mlflow", "tensorboard")
 """The sinks that the curves of a run may go to besides its folder: see `tux.monitor.sinks.sinks`.
 """
-
-MOST_THREADS = 1024
-"""The most threads of a worker."""
-
 
 worker_option = partial(option, section="workers")
 switch_option = partial(option, SWITCH, section="other", of_job=True)
