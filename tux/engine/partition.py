@@ -33,7 +33,6 @@ from tux.rows.table import RowTable
 from tux.sync.mirrors import Mirrors
 from tux.sync.server import Server
 
-
 Made = TypeVar("Made")
 
 

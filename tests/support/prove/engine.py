@@ -41,9 +41,9 @@ class MovedRun(NamedTuple):
 
 
 class EngineRuns(NamedTuple):
-    """The runs of a case: where edges and masters are, and what the first one ends with; and the
-    run that goes on from a checkpoint on the same workers, the one on others, and that on parts
-    that loaders have made, if any.
+    """The runs of a case: where edges and masters are, and what the first one ends with; what the
+    one from a checkpoint on as many workers ends with, or that on others; and the one on parts that
+    loaders have made. None stands for one that there is not.
     """
 
     placement: EdgePlacement
@@ -68,15 +68,17 @@ def run_once(case: DrawnCase, runnable: RunnableProgram) -> EngineRuns:
 
 
 def run_from_checkpoint(case: DrawnCase, runnable: RunnableProgram) -> EngineRuns:
-    """Run a case, and once more from its checkpoint on as many workers, and on others."""
-    team, again, keeper = make_team(case, runnable), make_team(case, runnable), InMemory()
+    """Run a case, and once more from its checkpoint: on as many workers or on others."""
+    team, keeper = make_team(case, runnable), InMemory()
     train_from(team, case, keeper)
     # the first that is kept is that of an earlier epoch where its keeper was still at work
     head, states = [each for each in keeper.kept if each[0].epoch <= case.kept][-1]
+    runs = EngineRuns(read_placement(case, team), read_outcome(case, team))
+    if case.moved:
+        return runs._replace(moved=run_elsewhere(case, runnable, team, head.epoch, states))
+    again = make_team(case, runnable)
     train_from(again, case, None, states)
-    moved = run_elsewhere(case, runnable, team, head.epoch, states) if case.moved else None
-    outcome, resumed = (read_outcome(case, each) for each in (team, again))
-    return EngineRuns(read_placement(case, team), outcome, resumed, moved)
+    return runs._replace(resumed=read_outcome(case, again))
 
 
 def run_elsewhere(
