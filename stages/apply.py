@@ -94,7 +94,9 @@ class Apply(CallingStage):
         by_block = (remote or self.f is not None) and not self.all
         rows = row_set(partition, self.over, batch, by_block=by_block)
         again = self.all and batch is not None and batch.has_several_blocks
-        kernel = self._compile(partition, rows, at_home=cut) if self.f is not None else None
+        program = partition.program
+        plan = partition.make_once((self, program.edge_name), lambda: self.plan(program))
+        kernel = self._compile(partition, rows, plan, at_home=cut) if self.f is not None else None
         if self.gather:
             compile_merges(partition, self.over)
         if not remote:
@@ -104,10 +106,10 @@ class Apply(CallingStage):
             self.over,
             rows,
             kernel,
-            self._changed_fields(partition.program, self.over),
+            self._changed_fields(plan, self.over),
             gather=self.gather,
             sees_context=self.f is not None and "tau" in parameters(self.f, self.label),
-            adds_to_context=self._changed_fields(partition.program, "tau") != frozenset(),
+            adds_to_context=self._changed_fields(plan, "tau") != frozenset(),
             again=again,
         )
 
@@ -189,8 +191,9 @@ class Apply(CallingStage):
         """The key of `tux.rows.table.ACCESS` that says which fields `f` sees of a row."""
         return "apply" if self.gather else "apply_master_only"
 
-    def _compile(self, partition: Partition, rows: AllRows, *, at_home: bool) -> Any:
-        plan = self.plan(partition.program)
+    def _compile(
+        self, partition: Partition, rows: AllRows, plan: ThreadPlan, *, at_home: bool
+    ) -> Any:
         scope = Scope(partition, self.access, self.label, plan, at_home=at_home)
         listed = np.empty(0, np.int32) if rows.masked else ()
         kernel = scope.kernel({"rows": listed}, self.loop(scope, "rows[j]" if rows.masked else "j"))
@@ -200,13 +203,13 @@ class Apply(CallingStage):
 
         return run
 
-    def _changed_fields(self, program: BaseProgram, row: str) -> frozenset[str] | None:
+    def _changed_fields(self, plan: ThreadPlan, row: str) -> frozenset[str] | None:
         """Return the fields that `f` may change of the vertex or of the context; None if they are
         not known, so it may be all.
         """
         if self.f is None or row == "tau" and "tau" not in parameters(self.f, self.label):
             return frozenset()
-        claim = self.plan(program).claims.get(row)
+        claim = plan.claims.get(row)
         return claim.writes if claim is not None else None
 
     def plan(self, program: BaseProgram) -> ThreadPlan:

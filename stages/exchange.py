@@ -229,7 +229,9 @@ class Exchange(CallingStage):
             )
         role = batch.role if batch else self.role(partition.program)
         races = partition.racing and partition.threads.count > 1
-        plan = self.plan(partition.program, role, racing=races)
+        program = partition.program
+        key = self, program.edge_name, role
+        plan = partition.make_once(key, lambda: self.plan(program, role, racing=races))
         walk = self.walk(partition, batch, role, plan)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):

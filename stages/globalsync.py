@@ -91,7 +91,7 @@ class GlobalSync(CallingStage):
         f, formulas = self.f, write_formulas(partition.program, self.computes, self.label)
         if f is not None:
             call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-            refuse_texts(f, plain=True)
+            partition.make_once((f, "texts"), lambda: refuse_texts(f, plain=True))
         computed = {
             n for n, d in tau.declared.items() if isinstance(d, Computed) and d.formula.text
         }

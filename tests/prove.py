@@ -33,7 +33,8 @@ from tux.base.text import one_line
 
 MOST = 1000  # seeds that a mutant may survive
 COMPILED = 200  # of so many random programs one is compiled
-SECOND = 8  # of so many seeds two have a second program
+LISTS = 8  # of so many seeds one has a second program, which makes lists
+OPEN = 16  # and one a second program that goes on on other workers
 PROBED = 2000  # seeds of the probes, at most
 PIECE = 50  # seeds that a process takes at a time
 
@@ -61,9 +62,9 @@ def cases_of(seed, jit):
     lists or goes on on other workers with much that was not sent yet.
     """
     yield draw_case(seed, jit=jit)
-    if seed % SECOND == 0:
+    if seed % LISTS == 0:
         yield draw_list_case(seed, jit=jit)
-    elif seed % SECOND == SECOND // 2:
+    elif seed % OPEN == LISTS // 2:
         yield draw_open_case(seed, jit=jit)
 
 
@@ -72,17 +73,15 @@ def prove_program(seed, compiled=COMPILED):
     "free", and its slack; ("refused", 0) where tux refuses it for a rule that the draw does not
     know.
     """
-    jit = seed % compiled == compiled - 1
-    case = draw_case(seed, jit=jit)
-    refused = False
-    for each in cases_of(seed, jit):
+    cases, refused = [*cases_of(seed, seed % compiled == compiled - 1)], False
+    for each in cases:
         try:
             check_case(each)
         except ProgramError:
             refused = True  # a second program is checked all the same
     if refused:
         return "refused", 0
-    return "steady" if case.steady else "free", case.slack
+    return "steady" if cases[0].steady else "free", cases[0].slack
 
 
 def are_many_refused(found):

@@ -37,11 +37,10 @@ from tux.stages.analysis.effect_values import (
     join,
 )
 from tux.stages.analysis.fold_idioms import fold, guarded_fold, names_in
-from tux.stages.analysis.udf_source import definition
+from tux.stages.analysis.udf_source import read_definition
 from tux.stages.kernel.fingerprint import digest_function
 from tux.stages.kernel.written import place_in
 
-_tree = lru_cache(4096)(definition)  # nobody changes the tree
 _CALLS = 20  # calls within calls that are followed
 _UNUSUAL = 0x04 | 0x08 | 0x20 | 0x80 | 0x200  # *args, **kwargs, yield, async: flags of a code
 
@@ -129,7 +128,7 @@ class _Calls:
         code, key = function.__code__, (function, tuple(sorted(env.items())))
         if key in self.done:
             return self.done[key]
-        tree = _tree(code)
+        tree = read_definition(code)
         if tree is None or code.co_flags & _UNUSUAL or _holds_functions(tree):
             return None
         if code in self.stack or len(self.stack) >= _CALLS:

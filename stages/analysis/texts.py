@@ -43,10 +43,12 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     """Return what a comparison, or the cases of a match, compare; of ``x in (a, b)`` also a and
     b.
     """
+    if not isinstance(node, (ast.Match, ast.Compare)):  # nearly all nodes
+        return []
     if isinstance(node, ast.Match):
         patterns = [each for case in node.cases for each in ast.walk(case.pattern)]
         return [node.subject, *(p.value for p in patterns if isinstance(p, ast.MatchValue))]
-    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    sides = [node.left, *node.comparators]
     inside = (each.elts for each in sides if isinstance(each, ast.Tuple | ast.List | ast.Set))
     return [*sides, *chain.from_iterable(inside)]
 

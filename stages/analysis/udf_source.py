@@ -63,15 +63,14 @@ def _parse_tree(code: types.CodeType, text: str) -> ast.FunctionDef | None:
     is no such function.
     """
     block = _first_block(text)
-    inside = block[:1].isspace()
+    before, inside = code.co_firstlineno - 1, block[:1].isspace()
     try:  # not dedented, as this would change strings of several lines
-        tree = parse_source("if True:\n" * inside + block)
+        tree = parse_source("\n" * (before - inside) + "if True:\n" * inside + block)
     except SyntaxError:
         return None
     body = tree.body[0].body if inside and isinstance(tree.body[0], ast.If) else tree.body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return None
-    ast.increment_lineno(tree, code.co_firstlineno - 1 - inside)
     return _strip_declaration(body[0])
 
 

@@ -8,6 +8,7 @@ plain Python make the same bits, but for what exp, log and the like round differ
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def compile_merges(partition: Partition, vertex: str) -> None:
     for name, field in tables[0].declared.items():
         if isinstance(field.combine, str) or name in tables[0].merges:
             continue
-        merge = _compile(partition, field.combine, field, tables[0].arrays[name])
+        make = partial(_compile, partition, field.combine, field, tables[0].arrays[name])
+        merge = partition.make_once((vertex, name), make)
         for table in tables:
             table.merges[name] = merge
 

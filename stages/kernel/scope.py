@@ -22,6 +22,7 @@ from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.analysis.random_sources import refuse_unseeded
 from tux.stages.analysis.texts import refuse_texts
 from tux.stages.check.sample import SampledKernel
+from tux.stages.check.signed import has_unsigned
 from tux.stages.kernel.bind import Udf, call, parameters, place
 from tux.stages.kernel.compile import InjectedGlobal, Kernel
 from tux.stages.kernel.gauge import KernelGauge, Row, Touched, arrays_read, touched_by
@@ -205,7 +206,7 @@ class Scope:
         """
         asks = "p" in parameters(udf, self.stage)
         meanings = {n: v for n, v in self.values.items() if asks and is_meaning(v)}
-        named = self._look_at(udf, meanings)
+        named = self.partition.make_once(udf, lambda: self._look_at(udf, meanings))
         if not self.by_position and "topology" in parameters(udf, self.stage):
             _refuse_lists(udf, named)
         self.used = None if self.used is None or named is None else self.used | named
@@ -216,19 +217,11 @@ class Scope:
         return [seed_stream, line] if "rng" in parameters(udf, self.stage) else [line]
 
     def _look_at(self, udf: Udf, meanings: dict[str, Any]) -> frozenset[str] | None:
-        """Refuse what no UDF may do, and return the attributes that this one may ask for. What is
-        kept of a UDF is not found again.
-        """
-        kept = self.partition.kernels_kept
-        if kept is not None and udf in kept:
-            return kept[udf]  # type: ignore[no-any-return]
+        """Refuse what no UDF may do, and return the attributes that this one may ask for."""
         for each in (udf, *functions_of(meanings.values())):
             refuse_unseeded(each)
             refuse_texts(each)
-        named = attributes(udf, meanings)
-        if kept is not None:
-            kept[udf] = named
-        return named
+        return attributes(udf, meanings)
 
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> SharedKernel:
         """Compile a kernel that the worker's threads share: for each item lo..hi, `loop`.
@@ -260,22 +253,18 @@ class Scope:
         body: list[str],
         gauge: KernelGauge | None,
     ) -> Kernel | SampledKernel:
-        """Compile the kernel, or find the one that is kept of the same source and types. What it
-        has been looked at for (`tux.stages.check.sample`) is not looked at again.
+        """Compile the kernel, once of one source and types. What it has been looked at for
+        (`tux.stages.check.sample`) is not looked at again.
         """
-        kept = self.partition.kernels_kept
-        key = None
-        if kept is not None:
-            types = tuple(map(numba.typeof, examples))
-            key = self.stage, tuple(names), tuple(body), tuple(self.injected.items()), types
-            if key in kept:
-                return kept[key]
         meter = gauge.meter if gauge else None
         of = self.partition, self.stage, names, examples, body, self.injected, self.tau, meter
-        built = compile_kernel(*of)
-        if kept is not None:
-            kept[key] = built
-        return built
+        if self.partition.common is None:
+            return compile_kernel(*of)
+        # plain Python takes any types, but for what is known of unsigned numbers
+        jit = self.partition.jit
+        types = tuple(map(numba.typeof, examples)) if jit else has_unsigned(examples)
+        key = self.stage, tuple(names), tuple(body), tuple(self.injected.items()), types
+        return self.partition.make_once(key, lambda: compile_kernel(*of))
 
     def count_bytes(self, varying: dict[str, Any], loop: list[str]) -> Touched:
         """Count the bytes that the lines `loop` and the functions that they call touch."""

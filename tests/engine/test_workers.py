@@ -298,6 +298,28 @@ def look(item, link):
     link.seen = item.n
 
 
+class AskedForStages(NodeDegrees):
+    """Counts of edges, and of the calls of `stages`."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+
+    def stages(self):
+        self.asked += 1
+        return super().stages()
+
+
+def test_workers_that_have_something_in_common_ask_for_stages_once():
+    alike, apart = (Team(AskedForStages(), digraph("node", 60), k=3) for _ in range(2))
+    for worker in apart.workers:
+        worker.common = None
+    for team, asked in ((alike, 1), (apart, 3)):
+        assert team.train(2).program.asked == asked
+    for field in ("indegree", "outdegree"):
+        assert np.array_equal(*(team.gather("node", field) for team in (alike, apart)))
+
+
 class LocalCounts(Program):
     """Counts epochs at each item, and reads the counts of other workers along held-out edges;
     nothing else is ever sent.

@@ -7,6 +7,7 @@ from support.prove.case import SharedLoad, draw_case
 from support.prove.check import check_case, check_loaded
 from support.prove.loading import run_loaded
 from support.prove.shrink import describe, reductions
+from support.prove.teams import load_program
 
 from tux.parallel_load.algorithm.plan import IN_SHARES
 
@@ -25,7 +26,8 @@ def test_a_run_on_loaded_parts_is_what_the_documents_say(seed):
     case = draw_case(seed)
     whole = any(vertex.whole for vertex in case.program.vertices)
     load = SharedLoad(1 + seed % 3, 2 + seed % 4, "bicut" if whole else "dbh", seed)
-    check_loaded(run_loaded(case, load))
+    with load_program(case) as runnable:
+        check_loaded(run_loaded(case, load, runnable))
 
 
 def test_a_case_that_is_loaded_is_made_smaller():

@@ -141,4 +141,4 @@ def test_a_case_that_is_moved_is_made_smaller():
             if each.moved:
                 assert len(each.moved_parts[name]) == ends.shape[1]
                 assert (each.moved_parts[name] < each.moved).all()
-    assert f"also on {case.moved} workers" in describe(case)
+    assert f"from epoch {case.kept} on {case.moved} workers" in describe(case)

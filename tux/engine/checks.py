@@ -11,8 +11,8 @@ from tux.base.errors import DataError, ProgramError
 from tux.graph.partitioned import cut_end, end_keeping_partitioners
 from tux.program.fields import Field
 from tux.program.naming import place_of_member
-from tux.program.program import Program
-from tux.program.stage import Stage, TotalAddition, VertexChange
+from tux.program.program import STAGED, Program, stages_of
+from tux.program.stage import Cluster, Stage, TotalAddition, VertexChange
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -31,6 +31,15 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
                 where=place_of_member(type(worker.program), name),
                 do=f'add Apply("{name}", f) to the stages',
             )
+
+
+def checked_stages(program: Program, cluster: Cluster) -> dict[str, list[Stage]]:
+    """Return the stages of set-up, of an epoch and of the evaluation by the method that returns
+    them, for workers of a `cluster`. Raise ProgramError as `refuse_dependence` does.
+    """
+    staged = {name: stages_of(program, name, cluster) for name in STAGED}
+    refuse_dependence(program, [*staged["setup"], *staged["stages"]], staged["evaluate"])
+    return staged
 
 
 def refuse_dependence(

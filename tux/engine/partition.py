@@ -5,9 +5,9 @@ parameters. Stages know a worker as its partition: what they lay out, compile, s
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from tux.rows.table import RowTable
 from tux.sync.mirrors import Mirrors
 from tux.sync.server import Server
 
+Made = TypeVar("Made")
+
 
 class Partition:
     """One partition's rows and edges. With several workers also a server (`tux.sync.server`):
@@ -57,10 +59,13 @@ class Partition:
         racing: bool = False,
         profile: bool = False,
         cuts_few: bool = False,
+        common: dict[Hashable, Any] | None = None,
         transport: Transport = NOBODY,
     ) -> None:
         """Allocate rows, masters and mirrors, and give them their initial values.
 
+        `common`: what workers of the program `program` that are alike have in common, as one
+        process holds several; None: this one has nothing to share (see `make_once`).
         `cuts_few`: where the program allows that functions get the edges of a vertex in shares
         (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
         """
@@ -75,9 +80,7 @@ class Partition:
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Scratch | None = None
         self.spool: Spool | None = None
-        # of a worker of which there are others alike: kernels by what they are compiled of, and the
-        # attributes that functions may ask for
-        self.kernels_kept: dict[Any, Any] | None = None
+        self.common = common
         self.forks: Forks | None = None  # that compile kernels, while stages are prepared
         self.trace: Trace | None = None
         self._start_counters()
@@ -283,6 +286,16 @@ class Partition:
         if self.trace:
             self.trace.note(ClockEvent.KEPT, clock)
             self.trace.flush()
+
+    def make_once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what `make` makes. Of workers that have something in common, the first one makes
+        it for all, and nobody changes it: the stages of the program, plans, kernels.
+        """
+        if self.common is None:
+            return make()
+        if key not in self.common:
+            self.common[key] = make()
+        return self.common[key]  # type: ignore[no-any-return]
 
     def timing(self, what: str) -> BodyTimer:
         """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""

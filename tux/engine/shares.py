@@ -85,7 +85,7 @@ def shares_of(
     inputs = replace(
         inputs, train=number_edges(program, inputs.train), test=number_edges(program, inputs.test)
     )
-    options |= {"seed": seed}
+    options = {"common": {}, "seed": seed} | options
     if k == 1:
         return _whole_share(program, inputs, epoch, options)
     parts = partition_inputs(program, inputs, partitioner, k, seed).parts
@@ -105,7 +105,7 @@ def shares_in_folder(
     edges by their ends. One part at a time is looked at, and `keep` holds what is made of it.
     `epoch` and `options`: see `shares_of`; these have the seed.
     """
-    k = read_manifest(folder).parts
+    k, options = read_manifest(folder).parts, {"common": {}} | options
     out = Shares([], [store.digest(folder, rank) for rank in range(k)], [])
     for rank in range(k):
         graph = LocalGraph.of(program, store.load(folder, rank))

@@ -15,7 +15,7 @@ from tux.clock.schedule import Outline, name_repeated_steps, outline
 from tux.clock.steps import BarrierStep
 from tux.engine.checks import (
     check_finite,
-    refuse_dependence,
+    checked_stages,
     refuse_lost_changes,
     refuse_lost_deltas,
 )
@@ -27,7 +27,6 @@ from tux.engine.stretch import CheckpointPolicy, EndedEarly, Judging, Stretch
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
-from tux.program.program import STAGED, stages_of
 
 Ended = TypeVar("Ended", None, EndedEpoch | None)
 
@@ -69,17 +68,15 @@ class Training:
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # at the last record, or before the stretch
         self.reached = 0  # the last epoch whose clocks have all started
-        setup, stages, evaluate = (stages_of(program, name, worker.cluster) for name in STAGED)
-        every = [*setup, *stages, *evaluate]
-        refuse_dependence(program, [*setup, *stages], evaluate)
+        staged = worker.make_once(worker.cluster, lambda: checked_stages(program, worker.cluster))
+        every = [stage for stages in staged.values() for stage in stages]
         with worker.compiling_at_once(compilers or worker.threads.count):
             self._setup, self._stages, self._evaluate = (
-                worker.prepare(each, name)
-                for name, each in zip(STAGED, (setup, stages, evaluate), strict=True)
+                worker.prepare(each, name) for name, each in staged.items()
             )
         self._repeated = name_repeated_steps([*self._setup, *self._stages, *self._evaluate])
         # whether a record of an epoch that is not evaluated has the monitored metric
-        self._monitors = any(stage.may_set(program, program.monitor) for stage in stages)
+        self._monitors = any(stage.may_set(program, program.monitor) for stage in staged["stages"])
         refuse_lost_deltas(worker, every)
         refuse_lost_changes(worker, every)
 

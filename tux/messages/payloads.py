@@ -231,7 +231,9 @@ class ModelRows(NamedTuple):
 
 
 def demand(is_so: bool, why: str) -> None:  # noqa: FBT001
-    """Raise ValueError with the reason `why`, unless it is so."""
+    """Raise ValueError with the reason `why`, unless it is so. Checks whose reasons tell types of
+    arrays do without it: to write these texts for every message takes time.
+    """
     if not is_so:
         raise ValueError(why)
 
@@ -245,10 +247,8 @@ def take_first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
 def take_numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
     """Return the numbers in the first of some arrays, and the other arrays."""
     first, rest = take_first(arrays)
-    demand(
-        first.dtype == dtype and first.shape == (count,),
-        f"its first array is {first.dtype} {first.shape}, not {count} numbers",
-    )
+    if first.dtype != dtype or first.shape != (count,):
+        raise ValueError(f"its first array is {first.dtype} {first.shape}, not {count} numbers")
     return first.tolist(), rest
 
 
@@ -259,19 +259,17 @@ def check_values(
     demand(len(arrays) == len(like), f"it has {len(arrays)} arrays for {len(like)} fields")
     for array, field, count in zip(arrays, like, counts, strict=True):
         shape = count, math.prod(field.shape[1:])
-        demand(
-            array.dtype == field.dtype and array.shape == shape,
-            f"its values are {array.dtype} {array.shape}, not {field.dtype} {shape}",
-        )
+        if array.dtype != field.dtype or array.shape != shape:
+            raise ValueError(
+                f"its values are {array.dtype} {array.shape}, not {field.dtype} {shape}"
+            )
     return list(arrays)
 
 
 def _check_weights(weights: np.ndarray, count: int) -> None:
     """Check that these are numbers of edges of so many rows."""
-    demand(
-        weights.dtype == np.float32 and weights.shape == (count,),
-        f"its weights are {weights.dtype} {weights.shape}, for {count} rows",
-    )
+    if weights.dtype != np.float32 or weights.shape != (count,):
+        raise ValueError(f"its weights are {weights.dtype} {weights.shape}, for {count} rows")
     # a NaN is in no range
     demand(
         count == 0 or (weights.min() >= 0 and weights.max() < np.inf),

@@ -62,8 +62,7 @@ class Scorer:
             if len(known) and (len(asked.ids[kind]) > len(known) or asked.vertex_fields.get(kind)):
                 return self._make_worker(asked)
         if self._kept is None:
-            self._kept = self._make_worker(self._without_question(asked))
-            self._kept.kernels_kept = {}
+            self._kept = self._make_worker(self._without_question(asked), common={})
         return self._kept.asked_about(self._lay_out(asked, self._kept), self._start)
 
     def _without_question(self, asked: EdgeData) -> EdgeData:
@@ -74,12 +73,12 @@ class Scorer:
         }
         return replace(asked.bare(), ids=self._ids, vertex_fields=none)
 
-    def _make_worker(self, asked: EdgeData) -> Worker:
+    def _make_worker(self, asked: EdgeData, **how: Any) -> Worker:
         """Lay out the vertices of the model and what is `asked`, and run the stages before the
         last.
         """
         graph = self._lay_out(asked)
-        worker = Worker(self._program, graph, start=self._start, **self._how)
+        worker = Worker(self._program, graph, start=self._start, **self._how, **how)
         worker.run(worker.prepare(self._before))
         return worker
 

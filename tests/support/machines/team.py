@@ -109,24 +109,23 @@ class Team:
         threads=1,
         profile=False,
         parts=None,
-        kernels=None,
+        common=None,
     ):
-        """Cut the graph, unless its `parts` are given, and make the workers. `kernels`: those of
-        another team of this program, which plain Python may call for several workers.
+        """Cut the graph, unless its `parts` are given, and make the workers. `common`: what those
+        of another team of this program have in common; compiled kernels are each worker's own.
         """
         cut_of = parts or cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
         parts = add_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
         options |= {"threads": threads, "profile": profile}
+        self.common = {} if common is None else common
+        if not (jit or check or profile):
+            options["common"] = self.common
         self.workers = [
             Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
-        self.kernels = {} if kernels is None else kernels
-        for worker in self.workers:
-            if not (jit or check or profile):
-                worker.kernels_kept = self.kernels
         self.cluster = SimulatedCluster(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 

@@ -21,8 +21,12 @@ MOST_SLACK = 4
 ROTATED = ("rotated", "pipelined")
 WATCHED = 4
 """Of so many seeds one has its turns watched."""
-LOADED = 0.12
+LOADED = 0.06
 """The share of the cases that are loaded in shares, too."""
+KEPT = 0.3
+"""The share of the cases of several epochs that go on from a checkpoint."""
+MOVED = 0.5
+"""The share of these that go on on other workers, not on as many."""
 
 
 class SharedLoad(NamedTuple):
@@ -39,7 +43,7 @@ class SharedLoad(NamedTuple):
 class DrawnCase(NamedTuple):
     """All that a seed decides. `parts`: the worker of each edge, type by type. `kept`: the epoch
     from whose checkpoint the run goes on once more, 0 for none. `moved`: on how many other workers
-    it goes on from there, too, 0 for none, and `moved_parts` their edges. `load`: how it is loaded
+    it goes on, 0 for as many, and `moved_parts` their edges. `load`: how it is loaded
     in shares for another run of its own, None if it is not. `watched`: whether the turns of threads
     are watched (`support.prove.watched`), in plain Python.
     """
@@ -125,7 +129,7 @@ def draw_conditions(
         draw.randint(0, MOST_SLACK) if steady else 0,
         draw_parts(program, graph, workers, draw, rng),
         epochs,
-        draw.randint(1, epochs - 1) if epochs > 1 and draw.random() < 0.5 else 0,
+        draw.randint(1, epochs - 1) if epochs > 1 and draw.random() < KEPT else 0,
         jit,
         draw.choice((1, 2, 3)) if jit else 1,
     )
@@ -144,11 +148,11 @@ def draw_load(case: DrawnCase) -> DrawnCase:
 
 
 def draw_move(case: DrawnCase) -> DrawnCase:
-    """Draw the other workers on which a case goes on; most that have a checkpoint do. It has random
-    numbers of its own, so that nothing else changes.
+    """Draw the other workers on which a case goes on, if it does. It has random numbers of its own,
+    so that nothing else changes.
     """
     draw, rng = random.Random(f"move {case.seed}"), np.random.default_rng([1, case.seed])
-    return case if not case.kept or draw.random() < 0.3 else move(case, draw, rng)
+    return case if not case.kept or draw.random() > MOVED else move(case, draw, rng)
 
 
 def move(case: DrawnCase, draw: random.Random, rng: np.random.Generator) -> DrawnCase:

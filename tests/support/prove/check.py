@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 from support.prove.case import DrawnCase
 from support.prove.engine import BlockOrders, MovedRun, run_case
 from support.prove.interpreter import interpret
-from support.prove.loading import LoadedRun, run_loaded
+from support.prove.loading import LoadedRun
 from support.prove.moving import MoveRefused
 from support.prove.spec import EdgePlacement, MasterState
-from support.prove.watched import watched_turns
 
 ROUNDING = 1e-5
 """The share by which fields that take means may differ: masters divide, and plain Python rounds
@@ -23,16 +20,15 @@ def check_case(case: DrawnCase) -> None:
     """Assert that the engine's results of a case, and those of the runs from its checkpoint, are
     the interpreter's. Raise TuxError where tux refuses the program.
     """
-    with watched_turns() if case.watched else nullcontext():
-        runs = run_case(case)
+    runs = run_case(case)
     wanted = interpret_case(case, runs.placement)
     for what, found in (("", runs.outcome), ("resumed: ", runs.resumed)):
         if found:
             check_outcome(case, what, found, wanted)
     if runs.moved:
         check_moved(case, runs.placement, runs.moved)
-    if case.load:
-        check_loaded(run_loaded(case, case.load))
+    if runs.loaded:
+        check_loaded(runs.loaded)
 
 
 def interpret_case(case: DrawnCase, placement: EdgePlacement, **moves) -> MasterState:

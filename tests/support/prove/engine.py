@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import linecache
-import sys
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from support.machines.keeping import InMemory, LedWorkers
 from support.machines.team import Team
 from support.prove.case import DrawnCase, edges_of
+from support.prove.loading import LoadedRun, run_loaded
 from support.prove.restart import move_states, on_other_workers
-from support.prove.source import write_program
 from support.prove.spec import EdgePlacement, MasterState, MiniBatchSpec
+from support.prove.teams import (
+    RunnableProgram,
+    load_program,
+    make_team,
+    read_outcome,
+    read_placement,
+)
+from support.prove.watched import watched_turns
 
 from tux.base.random import key, permutation
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.checkpoint.snapshot import State
 from tux.engine.training import Training
 from tux.graph.orders import order_of
-from tux.program.sources import find
 from tux.stages.blocks.block_cuts import Size
-
-STATE = ("value", "shared", "master")
 
 
 class MovedRun(NamedTuple):
@@ -40,74 +41,52 @@ class MovedRun(NamedTuple):
 
 
 class EngineRuns(NamedTuple):
-    """The runs of a case: where edges and masters are, and what the first one ends with; and the
-    run that goes on from a checkpoint on the same workers, and the one on others, if any.
+    """The runs of a case: where edges and masters are, and what the first one ends with; what the
+    one from a checkpoint on as many workers ends with, or that on others; and the one on parts that
+    loaders have made. None stands for one that there is not.
     """
 
     placement: EdgePlacement
     outcome: MasterState
     resumed: MasterState | None = None
     moved: MovedRun | None = None
-
-
-@contextmanager
-def load_program(case: DrawnCase):
-    """Give an instance of the program's class, from a file."""
-    before = set(sys.modules)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "drawn.py")
-        file.write_text(write_program(case.program))
-        try:
-            yield find(str(file)).program()
-        finally:
-            sys.path.remove(folder)
-            for name in set(sys.modules) - before:
-                if getattr(sys.modules[name], "__file__", None) == str(file):
-                    del sys.modules[name]
-            linecache.cache.pop(str(file), None)
-
-
-def make_team(case: DrawnCase, program, *, parts=None, kernels=None) -> Team:
-    """Return the workers of a case, before training; `parts` if they are made already. `kernels`:
-    those of another such team.
-    """
-    return Team(
-        program,
-        edges_of(case.program, case.graph),
-        parts=parts,
-        k=case.workers,
-        by=np.concatenate([case.parts[each.name] for each in case.program.edges]),
-        seed=case.seed,
-        slack=case.slack,
-        delivery=case.seed,
-        jit=case.jit,
-        threads=case.threads,
-        kernels=kernels,
-    )
+    loaded: LoadedRun | None = None
 
 
 def run_case(case: DrawnCase) -> EngineRuns:
-    """Run a case, and once more from its checkpoint, if it has one."""
-    with load_program(case) as program:
-        team = make_team(case, program)
-        if not case.kept:
-            outcome = read_outcome(case, team.train(case.epochs))
-            return EngineRuns(read_placement(case, team), outcome)
-        keeper = InMemory()
-        train_from(team, case, keeper)
-        again = make_team(case, program, kernels=team.kernels)
-        # the first that is kept is that of an earlier epoch where its keeper was still at work
-        head, states = [each for each in keeper.kept if each[0].epoch <= case.kept][-1]
-        train_from(again, case, None, states)
-        moved = run_elsewhere(case, team, head.epoch, states) if case.moved else None
-        outcome, resumed = (read_outcome(case, each) for each in (team, again))
-        return EngineRuns(read_placement(case, team), outcome, resumed, moved)
+    """Run a case, and once more from its checkpoint and on loaded parts, if it has these."""
+    with load_program(case) as runnable, watched_turns() if case.watched else nullcontext():
+        runs = run_from_checkpoint(case, runnable) if case.kept else run_once(case, runnable)
+        loaded = run_loaded(case, case.load, runnable) if case.load else None
+        return runs._replace(loaded=loaded)
 
 
-def run_elsewhere(case: DrawnCase, before: Team, epoch: int, states: list[State]) -> MovedRun:
+def run_once(case: DrawnCase, runnable: RunnableProgram) -> EngineRuns:
+    """Run a case that has no checkpoint."""
+    team = make_team(case, runnable).train(case.epochs)
+    return EngineRuns(read_placement(case, team), read_outcome(case, team))
+
+
+def run_from_checkpoint(case: DrawnCase, runnable: RunnableProgram) -> EngineRuns:
+    """Run a case, and once more from its checkpoint: on as many workers or on others."""
+    team, keeper = make_team(case, runnable), InMemory()
+    train_from(team, case, keeper)
+    # the first that is kept is that of an earlier epoch where its keeper was still at work
+    head, states = [each for each in keeper.kept if each[0].epoch <= case.kept][-1]
+    runs = EngineRuns(read_placement(case, team), read_outcome(case, team))
+    if case.moved:
+        return runs._replace(moved=run_elsewhere(case, runnable, team, head.epoch, states))
+    again = make_team(case, runnable)
+    train_from(again, case, None, states)
+    return runs._replace(resumed=read_outcome(case, again))
+
+
+def run_elsewhere(
+    case: DrawnCase, runnable: RunnableProgram, before: Team, epoch: int, states: list[State]
+) -> MovedRun:
     """Run a case on its other workers, from the states that its workers had after an epoch."""
     moved = on_other_workers(case)
-    team = make_team(moved, before.program, kernels=before.kernels)
+    team = make_team(moved, runnable)
     made = move_states(case, before, states)
     placement = read_placement(moved, team)
     if made.refused:
@@ -130,51 +109,6 @@ def train_from(team: Team, case: DrawnCase, keeper, states=None) -> None:
         {rank: team._steps(rank, each, case.epochs, {}) for rank, each in enumerate(trainings)}
     )
     cluster.deliver_rest()
-
-
-def read_outcome(case: DrawnCase, team: Team) -> MasterState:
-    """Return what masters and the context hold."""
-    vertices = {
-        vertex.name: {
-            each.name: number_by_id(team, vertex.name, team.gather(vertex.name, each.name))
-            for each in vertex.fields
-            if each.kind in STATE
-        }
-        for vertex in case.program.vertices
-    }
-    context = {
-        each.name: np.array(getattr(team.tau, each.name))
-        for each in case.program.context
-        if each.kind in ("value", "shared")
-    }
-    return MasterState(vertices, context, [])
-
-
-def number_by_id(team: Team, name: str, array: np.ndarray) -> np.ndarray:
-    """Return the rows of an array by the numbers of the case, which are tux's ids."""
-    out = np.empty_like(array)
-    out[team.edges.ids[name].values] = array
-    return out
-
-
-def read_placement(case: DrawnCase, team: Team) -> EdgePlacement:
-    """Return where edges and masters are."""
-    masters = {}
-    for vertex in case.program.vertices:
-        home = np.empty(case.graph.sizes[vertex.name], int)
-        for worker in team.workers:
-            held = worker.graph.vertices[vertex.name]
-            mine = worker.master_ids(vertex.name) if held.is_cut else held.order[: held.n_train]
-            home[team.edges.ids[vertex.name].values[mine]] = worker.rank
-        masters[vertex.name] = home
-    orders = {
-        vertex.name: team.edges.ids[vertex.name].values[
-            order_of(team.edges, vertex.name, case.seed)
-        ]
-        for vertex in case.program.vertices
-        if vertex.remote
-    }
-    return EdgePlacement(case.workers, case.parts, masters, orders)
 
 
 class BlockOrders:

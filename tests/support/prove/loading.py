@@ -18,8 +18,8 @@ from support.machines.loaded import (
     typed_plan,
 )
 from support.prove.case import DrawnCase, SharedLoad, join_edges
-from support.prove.engine import load_program, make_team, read_outcome, read_placement
 from support.prove.spec import EdgePlacement, GraphSpec, MasterState, ProgramSpec
+from support.prove.teams import RunnableProgram, make_team, read_outcome, read_placement
 
 from tux.arrays.edges import EdgeData
 from tux.graph import store
@@ -49,7 +49,7 @@ class LoadedInputs(NamedTuple):
     tables: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]
 
 
-def run_loaded(case: DrawnCase, load: SharedLoad) -> LoadedRun:
+def run_loaded(case: DrawnCase, load: SharedLoad, runnable: RunnableProgram) -> LoadedRun:
     """Run a case on parts that loaders make. AssertionError if these are not the files that one
     process writes.
     """
@@ -57,9 +57,9 @@ def run_loaded(case: DrawnCase, load: SharedLoad) -> LoadedRun:
     parts = place(case.program, inputs.edges, load)
     graph = renumber(case, inputs.edges)
     placed = case._replace(graph=graph, workers=load.workers, parts=parts)
-    with load_program(placed) as program, made_parts(case, load, inputs) as folder:
+    with made_parts(case, load, inputs) as folder:
         parts = [store.load(folder, rank) for rank in range(load.workers)]
-        team = make_team(placed, program, parts=parts).train(case.epochs)
+        team = make_team(placed, runnable, parts).train(case.epochs)
         return LoadedRun(placed, read_placement(placed, team), read_outcome(placed, team))
 
 

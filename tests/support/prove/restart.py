@@ -52,7 +52,8 @@ def move_states(case: DrawnCase, before: Team, states: Sequence[State]) -> Dealt
 def find_shares_again(case: DrawnCase, team: Team) -> Shares:
     """Find the shares of a case's workers from its edges, as a run does that goes on."""
     with placed_as(case):
-        return shares_of(team.program, Inputs(team.edges), "drawn", case.workers, case.seed)
+        data = Inputs(team.edges), "drawn", case.workers, case.seed
+        return shares_of(team.program, *data, common=team.common)
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def describe(case: DrawnCase) -> str:
     kept = f", goes on from epoch {case.kept}" if case.kept else ""
     if case.moved:
         placed = {name: each.tolist() for name, each in case.moved_parts.items()}
-        kept += f", also on {case.moved} workers with {placed}"
+        kept += f" on {case.moved} workers with {placed}"
     if case.load:
         loaders, workers, partitioner, _ = case.load
         kept += f", loaded by {loaders} for {workers} workers by {partitioner}"
