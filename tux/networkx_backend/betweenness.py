@@ -11,12 +11,10 @@ import numpy as np
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread, threads
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import neighbour
+from tux.networkx_backend.lists import neighbour, sort_part
 
 ENTRIES_AT_ONCE = 1 << 22
 """Dependencies that a thread keeps before they are added up."""
-
-FEW_NUMBERS = 64
 
 
 @cached_njit
@@ -51,27 +49,13 @@ def _search(lists, source, places, queue, sigma, bounds, leads):  # type: ignore
 
 
 @cached_njit
-def _sort(numbers, begin, end):  # type: ignore[no-untyped-def]
-    """Sort numbers[begin:end]; a call of numpy for a few numbers takes longer than to sort them."""
-    if end - begin > FEW_NUMBERS:
-        numbers[begin:end].sort()
-        return
-    for i in range(begin + 1, end):
-        moved, at = numbers[i], i - 1
-        while at >= begin and numbers[at] > moved:
-            numbers[at + 1] = numbers[at]
-            at -= 1
-        numbers[at + 1] = moved
-
-
-@cached_njit
 def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def]
     """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex:
     ``delta(v) = sum over w to which a step leads from v of sigma(v) / sigma(w) * (1 + delta(w))``.
 
     The terms are added from the last w of the search to the first, as networkx does.
     """
-    n, kind = len(lists.offsets) - 1, lists.neighbours.dtype
+    n, kind = len(lists.offsets) - 1, lists.index.dtype
     places, queue, leads = (
         np.full(n, -1, kind),
         np.empty(n, kind),
@@ -82,7 +66,7 @@ def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def
         row = rows[i]
         count = _search(lists, sources[i], places, queue, sigma, bounds, leads)
         for place in range(count - 1, -1, -1):
-            _sort(leads, bounds[place], bounds[place + 1])
+            sort_part(leads, bounds[place], bounds[place + 1])
             delta = 0.0
             for at in range(bounds[place + 1] - 1, bounds[place] - 1, -1):
                 delta += sigma[place] * shares[leads[at]]

@@ -58,7 +58,7 @@ def _search(lists, values, sources, target, cutoff, found, distances):  # type: 
     """
     n = len(distances)
     room = len(sources) + lists.offsets[-1]
-    keys, vertices = np.empty(room), np.empty(room, lists.neighbours.dtype)
+    keys, vertices = np.empty(room), np.empty(room, lists.index.dtype)
     heap, is_done = np.empty(room, np.int64), np.zeros(n, np.bool_)
     size = pushes = count = 0
     for v in sources:
@@ -105,7 +105,7 @@ def _distances(
 ) -> dict[Any, float]:
     """Return the distance from the nearest source to each node that is reached, nearest first."""
     n = len(graph)
-    found, distances = np.empty(n, graph.out.neighbours.dtype), np.full(n, math.inf)
+    found, distances = np.empty(n, graph.out.index.dtype), np.full(n, math.inf)
     limit = math.inf if cutoff is None else float(cutoff)
     starts = np.array(sources, np.int64)
     count = _search(graph.out, weights.numbers, starts, target, limit, found, distances)

@@ -13,7 +13,7 @@ import numpy as np
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import NeighbourLists
+from tux.networkx_backend.lists import NeighbourLists, neighbour, put
 from tux.networkx_backend.nodes import NodeNumbers
 
 SPARSE = 4
@@ -53,41 +53,37 @@ def _sizes(ends, directed, sizes):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _add(u, v, edge, free, neighbours, edges):  # type: ignore[no-untyped-def]
-    neighbours[free[u]] = v
-    if len(edges) > 0:
-        edges[free[u]] = edge
-    free[u] += 1
-
-
-@cached_njit
-def _place(ends, directed, free, neighbours, edges):  # type: ignore[no-untyped-def]
+def _place(ends, directed, free, lists, edges):  # type: ignore[no-untyped-def]
     """Write neighbours, and the edges that they come from, to lists in the order of the edges.
     `edges` may be empty.
     """
     for at in range(0, len(ends), 2):
         u, v = ends[at], ends[at + 1]
-        _add(u, v, at // 2, free, neighbours, edges)
-        if not directed and u != v:
-            _add(v, u, at // 2, free, neighbours, edges)
+        for _ in range(1 if directed or u == v else 2):
+            put(lists, free[u], v)
+            if len(edges) > 0:
+                edges[free[u]] = at // 2
+            free[u] += 1
+            u, v = v, u
 
 
 @cached_njit
-def _remove_repeated(offsets, neighbours, edges):  # type: ignore[no-untyped-def]
+def _remove_repeated(lists, edges):  # type: ignore[no-untyped-def]
     """Keep each neighbour once, at its first place with its last edge, as dicts do; return how many
-    entries are left. `offsets` and the arrays are changed.
+    entries are left. The lists and `edges` are changed.
     """
+    offsets = lists.offsets
     n = len(offsets) - 1
     seen = np.full(n, -1, np.int64)
     kept = begin = 0
     for v in range(n):
         start = kept
         for at in range(begin, offsets[v + 1]):
-            w = neighbours[at]
+            w = neighbour(lists, at)
             place = seen[w]
             if place < start:
                 place = seen[w] = kept
-                neighbours[kept] = w
+                put(lists, kept, w)
                 kept += 1
             if len(edges) > 0:
                 edges[place] = edges[at]
@@ -122,18 +118,14 @@ def _graph_of(
 ) -> CompactGraph:
     """Make a graph of the ends of edges, (2 m,), and of `columns` (m,) of their attributes."""
     directed = create_using is nx.DiGraph
-    n, kind = len(nodes), index_dtype(len(nodes))
-    sizes = np.zeros(n, np.int64)
+    sizes = np.zeros(len(nodes), np.int64)
     _sizes(ends, directed, sizes)
-    entries = int(sizes.sum())
-    out = NeighbourLists.of(sizes, np.empty(entries, kind))
-    edges = np.empty(entries if columns else 0, index_dtype(len(ends)))  # of which it is one
-    _place(ends, directed, out.offsets[:-1].copy(), out.neighbours, edges)
-    kept = _remove_repeated(out.offsets, out.neighbours, edges)
-    neighbours = out.neighbours if kept == entries else out.neighbours[:kept].copy()
-    lists = NeighbourLists(out.offsets, neighbours)
+    out = NeighbourLists.of_sizes(sizes)
+    edges = np.empty(int(out.offsets[-1]) if columns else 0, index_dtype(len(ends)))
+    _place(ends, directed, out.offsets[:-1].copy(), out, edges)
+    kept = _remove_repeated(out, edges)
     along = {name: column[edges[:kept]] for name, column in columns.items()}
-    return CompactGraph(nodes, lists, directed=directed, columns=along)
+    return CompactGraph(nodes, out.first(kept), directed=directed, columns=along)
 
 
 def _column(values: Iterable[Any], name: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import compress
 from numbers import Number
 from typing import Any
 
@@ -52,9 +53,24 @@ class NodeNumbers(Sequence[Hashable]):
         chosen = numbers.tolist()
         return chosen if self.is_range else list(map(self.nodes.__getitem__, chosen))
 
+    def subset(self, numbers: np.ndarray) -> set[Any]:
+        """Return the nodes with these numbers, which are different, as a set."""
+        if 2 * len(numbers) < len(self):
+            return set(self.pick(numbers))
+        is_in = np.zeros(len(self), np.bool_)
+        is_in[numbers] = True
+        if "numbers" not in self.__dict__:
+            return set(compress(self.nodes, is_in.tobytes()))
+        found = set(self.numbers)  # which copies the hashes of the table
+        found.difference_update(compress(self.nodes, (~is_in).tobytes()))
+        return found
+
     def table(self, values: Iterable[Any]) -> dict[Any, Any]:
         """Return a dict with the value of each node; arrays give Python's numbers."""
-        return dict(zip(self.nodes, _as_python(values), strict=True))
+        # a copy of a table that is there has its hashes, and does not grow
+        found: dict[Any, Any] = self.numbers.copy() if "numbers" in self.__dict__ else {}
+        found.update(zip(self.nodes, _as_python(values), strict=True))
+        return found
 
     def __call__(self) -> NodeNumbers:
         """Return the same nodes."""
