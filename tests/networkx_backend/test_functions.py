@@ -80,7 +80,7 @@ def test_hits_adds_up_parallel_edges():
 
 def test_betweenness_has_the_bits_of_networkx():
     graph = random_graph(nx.DiGraph, 7, nodes=40)
-    for kwargs in ({}, {"k": 9, "seed": 1}):
+    for kwargs in ({}, {"k": 9, "seed": 1}, {"weight": "weight"}, {"weight": "absent"}):
         found = with_tux("betweenness_centrality", graph, **kwargs)
         assert found == nx.betweenness_centrality(graph, **kwargs)
 

@@ -57,8 +57,12 @@ class NeighbourLists(NamedTuple):
         other.
         """
         made = cls.of_sizes(sizes)
-        _pack(made, neighbours)
+        made.fill(neighbours)
         return made
+
+    def fill(self, neighbours: np.ndarray) -> None:
+        """Write all neighbours (entries,), one list after the other."""
+        _pack(self, neighbours)
 
     def first(self, entries: int) -> NeighbourLists:
         """Return the same lists without room for more than so many entries."""

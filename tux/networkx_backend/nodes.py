@@ -14,14 +14,18 @@ import numpy as np
 class NodeNumbers(Sequence[Hashable]):
     """The nodes in their order. Integers 0..n-1 in ascending order are a range and need no table.
 
-    It may be called, as networkx's ``graph.nodes()`` is.
+    It may be called, as networkx's ``graph.nodes()`` is. `numbers` may be the table.
     """
 
-    def __init__(self, nodes: Iterable[Hashable]) -> None:
+    def __init__(
+        self, nodes: Iterable[Hashable], numbers: dict[Hashable, int] | None = None
+    ) -> None:
         kept = nodes if isinstance(nodes, range) else list(nodes)
         if isinstance(kept, list) and {*map(type, kept)} <= {int} and _is_counting(kept):
             kept = range(len(kept))
         self.nodes: range | list[Hashable] = kept
+        if numbers is not None and isinstance(kept, list):
+            self.numbers = numbers
 
     @property
     def is_range(self) -> bool:
@@ -47,6 +51,15 @@ class NodeNumbers(Sequence[Hashable]):
                 return -1
             return whole if whole == node and 0 <= whole < len(self.nodes) else -1
         return -1
+
+    def are_distinct(self) -> bool:
+        """Return whether each node is there once, has a hash, and is not None."""
+        if self.is_range:
+            return True
+        try:
+            return len(self.numbers) == len(self) and None not in self.numbers
+        except TypeError:
+            return False
 
     def pick(self, numbers: np.ndarray) -> list[Any]:
         """Return the nodes with these numbers."""

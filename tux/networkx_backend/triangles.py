@@ -16,7 +16,7 @@ from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, put, sort
 
 @cached_njit
 def _rank_by_size(offsets, ranks):  # type: ignore[no-untyped-def]
-    """Write the place of each vertex in the order of sizes to `ranks`; equal ones in their order."""
+    """Write to `ranks` the place of each vertex in the order of sizes, and of numbers."""
     n = len(ranks)
     largest = 0
     for v in range(n):
