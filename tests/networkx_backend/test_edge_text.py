@@ -23,6 +23,15 @@ TEXTS = {
     "rest": "1 2 3\n2 3\n",
     "a dict": "1 2 {'weight': 3}\n2 3 {'color': 'red'}\n3 4\n",
     "weights": "1 2 0.5\n2 3 1e400\n3 1 -2\n1 2 7\n",
+    "decimals": "".join(
+        f"1 {at} {word}\n"
+        for at, word in enumerate(
+            "0.1 -.5 5. 007.50 -0 12345678901234567 0.30000000000000004 1e3 inf 1_0.5 +1".split()
+        )
+    ),
+    "no decimals": "1 2 0.5\n2 3 1.2.3\n",
+    "a point": "1 2 .\n",
+    "letters behind": "1 2 \u00e9\n2 3 x 4\r\n3 4 5\n",
     "no integers": "a b\n1 c\nb 1.5\n",
     "other blanks": "1\x0b2\n3\xa04\n",
     "minus": "-\n- 1\n1 -\n",
@@ -35,6 +44,10 @@ WAYS = (
     {"nodetype": int, "data": [("weight", float)]},
     {"nodetype": int, "data": [("weight", int)], "create_using": nx.DiGraph},
     {"nodetype": int, "data": [("name", str)]},
+    {"nodetype": int, "data": False, "encoding": "ascii"},
+    {"nodetype": int, "data": [("w", float)], "comments": "."},
+    {"nodetype": int, "data": [("w", float)], "delimiter": ","},
+    {"nodetype": int, "data": False, "delimiter": ",", "comments": ","},
     {"data": [("a", float), ("a", int)]},
     {"nodetype": int, "comments": None},
     {"nodetype": int, "comments": "2"},
@@ -86,6 +99,11 @@ def test_plain_lines_are_read_by_the_compiled_loop(monkeypatch):
     monkeypatch.setattr(edge_text.EdgeText, "add_line", lambda self, line: added.append(line))
     made = read_edgelist(io.BytesIO(PLAIN.encode()), nodetype=int)
     assert added == ["# a comment\n", "\n"] and list(made) == [1, 2, 3, 4, -7]
+    added.clear()
+    made = read_weighted_edgelist(io.BytesIO(b"1 2 0.3\n2 1 4\n1 3 1e3\n"), nodetype=int)
+    assert added == ["1 3 1e3\n"] and made.columns["weight"].tolist() == [4.0, 4.0]
+    made = read_edgelist(io.BytesIO(b"1 2 0.3 x\n2 1\n"), nodetype=int, data=False)
+    assert len(added) == 1 and list(made) == [1, 2]
 
 
 def test_files_lines_and_handles(tmp_path):

@@ -84,7 +84,8 @@ def _remove_repeated(lists, edges):  # type: ignore[no-untyped-def]
             place = seen[w]
             if place < start:
                 place = seen[w] = kept
-                put(lists, kept, w)
+                if kept < at:
+                    put(lists, kept, w)
                 kept += 1
             if len(edges) > 0:
                 edges[place] = edges[at]

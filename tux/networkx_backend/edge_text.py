@@ -12,70 +12,17 @@ import networkx as nx
 import numpy as np
 from networkx.utils import open_file
 
-from tux.base.compiled import cached_njit
 from tux.networkx_backend.conversion import compact
 from tux.networkx_backend.edge_lists import graph_of_ends, number_integers
 from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.nodes import NodeNumbers
+from tux.networkx_backend.plain_lines import ANYTHING, NOTHING_ELSE, WEIGHT, read_plain_lines
 
 BYTES_AT_ONCE = 1 << 24
-MOST_DIGITS = 18  # of an integer that surely fits in 64 bits
 COLUMN_TYPES = {int: "q", float: "d"}
 """The types of columns of attributes, as `array` has them."""
 
 OTHER = "columns of numbers cannot hold the attributes of a line"
-
-NEW_LINE, RETURN, BLANK, TAB, MINUS, ZERO, NINE = b"\n\r \t-09"
-
-
-@cached_njit
-def _skip_blanks(text, at):  # type: ignore[no-untyped-def]
-    while text[at] == BLANK or text[at] == TAB:
-        at += 1
-    return at
-
-
-@cached_njit
-def _read_integer(text, at):  # type: ignore[no-untyped-def]
-    """Return an integer and where it ends; `at` itself if there is none of up to 18 digits."""
-    begin = at + (text[at] == MINUS)
-    number, end = 0, begin
-    while ZERO <= text[end] <= NINE:
-        number = 10 * number + (text[end] - ZERO)
-        end += 1
-    if end == begin or end > begin + MOST_DIGITS:
-        return 0, at
-    return (-number if begin > at else number), end
-
-
-@cached_njit
-def _read_pairs(text, separator, ends):  # type: ignore[no-untyped-def]
-    """Read lines of two integers up to the first other one, and write the integers to `ends`;
-    return where that line begins, and how many integers there are.
-
-    The integers are separated by the byte `separator`, or by blanks if it is -1. `text` ends with a
-    new line.
-    """
-    line = count = 0
-    while line < len(text):
-        at = _skip_blanks(text, line) if separator < 0 else line
-        first, end = _read_integer(text, at)
-        if end == at or not (
-            text[end] == separator or separator < 0 and (text[end] == BLANK or text[end] == TAB)
-        ):
-            break
-        at = _skip_blanks(text, end) if separator < 0 else end + 1
-        second, end = _read_integer(text, at)
-        if end == at:
-            break
-        end = _skip_blanks(text, end) if separator < 0 else end
-        end += text[end] == RETURN
-        if text[end] != NEW_LINE:
-            break
-        ends[count], ends[count + 1] = first, second
-        count += 2
-        line = end + 1
-    return line, count
 
 
 class EdgeText:
@@ -102,12 +49,10 @@ class EdgeText:
 
     @property
     def separator(self) -> int | None:
-        """The separator of lines that the compiled loop reads, see `_read_pairs`; None if it can
-        read none.
-        """
-        signs = set("-0123456789 \t\r")
+        """The separator of lines that `read_plain_lines` reads; None if it can read none."""
+        signs = set(f"-0123456789. \t\r{self.delimiter or ''}")
         may_be_comment = self.comments is not None and set(self.comments) <= signs
-        if self.nodetype is not int or self.columns or may_be_comment:
+        if self.nodetype is not int or self.types not in ([], [float]) or may_be_comment:
             return None
         if self.delimiter is None:
             return -1
@@ -115,8 +60,10 @@ class EdgeText:
         return ord(self.delimiter) if is_sign else None
 
     def add_line(self, line: str) -> None:
-        """Add the edge of a line, if it has one; NotImplementedError if it has attributes of other
-        kinds, and what `nodetype` and the types of attributes raise.
+        """Add the edge of a line, if it has one.
+
+        Raises NotImplementedError if it has attributes of other kinds, and what `nodetype` and the
+        types of attributes raise.
         """
         if self.comments is not None:
             cut = line.find(self.comments)
@@ -138,10 +85,14 @@ class EdgeText:
     def add_bytes(self, text: bytes, separator: int, encoding: str) -> None:
         """Add the edges of whole lines; the last one may have no end."""
         codes = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
-        pairs, begin = np.empty(len(codes) // 2 + 2, np.int64), 0
+        rest = WEIGHT if self.types else ANYTHING if self.rest_is_free else NOTHING_ELSE
+        room, begin = len(codes) // 4 + 1, 0  # as a line has four bytes
+        ends, weights = np.empty(2 * room, np.int64), np.empty(room if self.types else 0)
         while begin < len(codes):
-            read, count = _read_pairs(codes[begin:], separator, pairs)
-            self.ends.frombytes(memoryview(pairs[:count]).cast("B"))
+            read, count = read_plain_lines(codes[begin:], separator, rest, ends, weights)
+            self.ends.frombytes(memoryview(ends[: 2 * count]).cast("B"))
+            for column in self.columns.values():
+                column.frombytes(memoryview(weights[:count]).cast("B"))
             begin += read
             if begin < len(codes):
                 end = text.find(b"\n", begin) + 1 or len(codes)
@@ -170,16 +121,14 @@ def _decode(lines: Iterable[Any], encoding: str) -> Iterator[str]:
 
 def _read_edges(source: Any, edges: EdgeText, encoding: str) -> None:
     separator = edges.separator
-    is_plain = encoding.lower().replace("_", "-") in ("utf-8", "ascii", "latin-1", "iso-8859-1")
-    if separator is not None and is_plain and not isinstance(source, list):
-        blocks = _blocks_of_lines(source)
-        for block in blocks:
-            if isinstance(block, str):
-                raise NotImplementedError(OTHER)
+    is_plain = encoding.lower() in ("utf-8", "ascii", "latin-1")
+    has_bytes = not isinstance(source, list) and isinstance(source.read(0), bytes)
+    if separator is not None and is_plain and has_bytes:
+        for block in _blocks_of_lines(source):
             edges.add_bytes(block, separator, encoding)
-        return
-    for line in _decode(source, encoding):
-        edges.add_line(line)
+    else:
+        for line in _decode(source, encoding):
+            edges.add_line(line)
 
 
 @open_file(0, mode="rb")
