@@ -14,7 +14,7 @@ import numpy as np
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import NeighbourLists, neighbour, put
+from tux.networkx_backend.lists import NeighbourLists, neighbour, write_neighbour
 from tux.networkx_backend.nodes import NodeNumbers
 
 SPARSE = 4
@@ -61,7 +61,7 @@ def _place(ends, directed, free, lists, edges):  # type: ignore[no-untyped-def]
     for at in range(0, len(ends), 2):
         u, v = ends[at], ends[at + 1]
         for _ in range(1 if directed or u == v else 2):
-            put(lists, free[u], v)
+            write_neighbour(lists, free[u], v)
             if len(edges) > 0:
                 edges[free[u]] = at // 2
             free[u] += 1
@@ -85,7 +85,7 @@ def _remove_repeated(lists, edges):  # type: ignore[no-untyped-def]
             if place < start:
                 place = seen[w] = kept
                 if kept < at:
-                    put(lists, kept, w)
+                    write_neighbour(lists, kept, w)
                 kept += 1
             if len(edges) > 0:
                 edges[place] = edges[at]

@@ -1,7 +1,7 @@
 """Neighbour lists of the vertices 0..n-1, and the loops that turn, sort and cut them.
 
-Compiled code reads a neighbour by `neighbour` and writes it by `put` alone, so that lists can be
-held in another form.
+Compiled code reads a neighbour by `neighbour` and writes it by `write_neighbour` alone, so that
+lists can be held in another form.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NeighbourLists(NamedTuple):
 
     @classmethod
     def of_sizes(cls, sizes: np.ndarray) -> NeighbourLists:
-        """Make lists of these `sizes` (n,), whose entries are to be written by `put`."""
+        """Make lists of these `sizes` (n,), whose entries are still to be written."""
         n = len(sizes)
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
@@ -112,7 +112,7 @@ def neighbour(lists, at):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def put(lists, at, vertex):  # type: ignore[no-untyped-def]
+def write_neighbour(lists, at, vertex):  # type: ignore[no-untyped-def]
     """Write a neighbour to an entry of lists. Threads may write entries that are side by side."""
     first, rest = lists.width * at, np.int64(vertex)
     for byte in range(first, first + lists.width):  # a longer body would not be inlined
@@ -123,7 +123,7 @@ def put(lists, at, vertex):  # type: ignore[no-untyped-def]
 @cached_njit
 def _pack(lists, neighbours):  # type: ignore[no-untyped-def]
     for at in range(len(neighbours)):
-        put(lists, at, neighbours[at])
+        write_neighbour(lists, at, neighbours[at])
 
 
 @cached_njit
@@ -157,7 +157,7 @@ def _place_sources(lists, free, turned):  # type: ignore[no-untyped-def]
     for v in range(len(lists.offsets) - 1):
         for at in range(lists.offsets[v], lists.offsets[v + 1]):
             w = neighbour(lists, at)
-            put(turned, free[w], v)
+            write_neighbour(turned, free[w], v)
             free[w] += 1
 
 

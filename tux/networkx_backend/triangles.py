@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread
-from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, put, sort_part
+from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, sort_part, write_neighbour
 
 
 @cached_njit
@@ -53,7 +53,7 @@ def _place_higher(lists, ranks, first, end, higher):  # type: ignore[no-untyped-
             count += rank > own
         sort_part(found, 0, count)
         for i in range(count):
-            put(higher, higher.offsets[own] + i, found[i])
+            write_neighbour(higher, higher.offsets[own] + i, found[i])
 
 
 @cached_njit

@@ -1,4 +1,4 @@
-"""How shortest paths by weights depend on vertices (Brandes 2001), with the bits of networkx."""
+"""The dependency of shortest paths by weights on vertices (Brandes 2001), with networkx's bits."""
 
 from __future__ import annotations
 
