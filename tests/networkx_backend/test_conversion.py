@@ -37,7 +37,7 @@ def test_lists_are_those_of_networkx():
         assert {v: set(us) for v, us in lists_by_node(made, made.into).items()} == {
             v: set(into[v]) for v in graph
         }
-        assert made.out.index.dtype == np.int32 and made.out.offsets.dtype == np.int64
+        assert made.out.kind.dtype == np.int32 and made.out.offsets.dtype == np.int64
 
 
 def test_sizes_and_degrees_are_those_of_networkx():

@@ -27,7 +27,7 @@ def test_entries_of_any_width(width):
     narrow = NeighbourLists.of_sizes(np.array([5]))
     entries = np.random.default_rng(width).integers(0, 1 << 8 * width, 5)
     wide = narrow._replace(
-        packed=np.full(5 * width + 7, 255, np.uint8), width=width, index=np.empty(0, np.int64)
+        packed=np.full(5 * width + 7, 255, np.uint8), width=width, kind=np.empty(0, np.int64)
     )
     wide.fill(entries)
     assert wide.entries().tolist() == entries.tolist()

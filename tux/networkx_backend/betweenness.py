@@ -58,7 +58,7 @@ def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def
 
     The terms are added from the last w of the search to the first, as networkx does.
     """
-    n, kind = len(lists.offsets) - 1, lists.index.dtype
+    n, kind = len(lists.offsets) - 1, lists.kind.dtype
     places, queue, leads = (
         np.full(n, -1, kind),
         np.empty(n, kind),

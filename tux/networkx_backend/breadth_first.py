@@ -40,7 +40,7 @@ def breadth_first(
     """Return the vertices that are at most `cutoff` edges from the sources, (k,), in the order of
     the search, and their distances in edges, (k,).
     """
-    kind = lists.index.dtype
+    kind = lists.kind.dtype
     depths, queue = np.full(lists.vertices, -1, kind), np.empty(lists.vertices, kind)
     queue[: len(sources)] = sources
     depths[queue[: len(sources)]] = 0

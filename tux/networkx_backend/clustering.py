@@ -55,7 +55,7 @@ def _count_around(lists, back, both, chosen, facts):  # type: ignore[no-untyped-
     and the closed pairs of neighbours, in the ascending `lists` and, if `both`, in `back`.
     """
     n = len(lists.offsets) - 1
-    marks, own = np.zeros(n, np.int8), np.empty(2 * n, lists.index.dtype)
+    marks, own = np.zeros(n, np.int8), np.empty(2 * n, lists.kind.dtype)
     for i in range(len(chosen)):
         v = chosen[i]
         n_own = _mark(lists, v, marks, own, 0)

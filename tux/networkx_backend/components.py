@@ -105,7 +105,7 @@ def _group(labels, bounds, members):  # type: ignore[no-untyped-def]
 
 def _labels(graph: CompactGraph) -> np.ndarray:
     """Return the smallest vertex of each vertex's component, (n,)."""
-    labels = np.arange(len(graph), dtype=graph.out.index.dtype)
+    labels = np.arange(len(graph), dtype=graph.out.kind.dtype)
     _label(graph.out, not graph.directed, SAMPLES, labels)
     return labels
 

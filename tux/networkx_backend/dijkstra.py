@@ -60,7 +60,7 @@ def _search(lists, values, sources, target, cutoff, found, distances):  # type: 
     """
     n = len(distances)
     room = len(sources) + lists.offsets[-1]
-    keys, vertices = np.empty(room), np.empty(room, lists.index.dtype)
+    keys, vertices = np.empty(room), np.empty(room, lists.kind.dtype)
     heap, is_done = np.empty(room, np.int64), np.zeros(n, np.bool_)
     size = pushes = count = 0
     for v in sources:
@@ -104,7 +104,7 @@ def _sum_distances(lists, values, sources, facts):  # type: ignore[no-untyped-de
     their distances, the nearest first; -1 vertices if a weight is negative.
     """
     n = len(lists.offsets) - 1
-    found, distances = np.empty(n, lists.index.dtype), np.empty(n)
+    found, distances = np.empty(n, lists.kind.dtype), np.empty(n)
     for i in range(len(sources)):
         distances[:] = np.inf
         count = _search(lists, values, sources[i : i + 1], -1, np.inf, found, distances)
@@ -141,7 +141,7 @@ def _distances(
 ) -> dict[Any, float]:
     """Return the distance from the nearest source to each node that is reached, nearest first."""
     n = len(graph)
-    found, distances = np.empty(n, graph.out.index.dtype), np.full(n, math.inf)
+    found, distances = np.empty(n, graph.out.kind.dtype), np.full(n, math.inf)
     limit = math.inf if cutoff is None else float(cutoff)
     starts = np.array(sources, np.int64)
     count = _search(graph.out, weights.numbers, starts, target, limit, found, distances)

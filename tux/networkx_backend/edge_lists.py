@@ -113,7 +113,7 @@ def number_integers(ends: np.ndarray) -> NodeNumbers:
     """
     low, high = int(ends.min(initial=0)), int(ends.max(initial=0))
     if high - low >= SPARSE * len(ends):
-        return _number_by_table(ends, memoryview(ends))
+        return _number_by_table(ends, ends.data)
     numbers = np.full(high - low + 1, -1, index_dtype(len(ends)))
     first = np.empty(min(len(ends), high - low + 1), np.int64)
     count = _number_in_order(ends, low, numbers, first)

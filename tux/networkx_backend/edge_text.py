@@ -74,7 +74,7 @@ class EdgeText:
         if not self.rest_is_free and len(words) != 2 + len(self.types):
             raise NotImplementedError(OTHER)
         for word in words[:2]:
-            node = word if self.nodetype is None else self.nodetype(word)
+            node: Any = word if self.nodetype is None else self.nodetype(word)
             if node is None:
                 raise NotImplementedError(OTHER)
             is_own = self.nodetype is int
@@ -90,9 +90,9 @@ class EdgeText:
         ends, weights = np.empty(2 * room, np.int64), np.empty(room if self.types else 0)
         while begin < len(codes):
             read, count = read_plain_lines(codes[begin:], separator, rest, ends, weights)
-            self.ends.frombytes(memoryview(ends[: 2 * count]).cast("B"))
+            self.ends.frombytes(ends[: 2 * count].data.cast("B"))
             for column in self.columns.values():
-                column.frombytes(memoryview(weights[:count]).cast("B"))
+                column.frombytes(weights[:count].data.cast("B"))
             begin += read
             if begin < len(codes):
                 end = text.find(b"\n", begin) + 1 or len(codes)
@@ -146,7 +146,8 @@ def read_edgelist(
     `networkx.read_edgelist`.
     """
     can_return = hasattr(path, "seekable") and path.seekable()
-    start, source = (path.tell(), path) if can_return else (0, list(path))
+    source: Any = path if can_return else list(path)
+    start = path.tell() if can_return else 0
     try:
         edges = EdgeText(comments, delimiter, nodetype, data)
         _read_edges(source, edges, encoding)

@@ -125,7 +125,7 @@ def asyn_lpa_communities(
 
 
 def _asynchronous(graph: CompactGraph, values: np.ndarray, seed: Random) -> Iterator[set[Any]]:
-    labels, draws = np.arange(len(graph), dtype=graph.out.index.dtype), draws_of(seed)
+    labels, draws = np.arange(len(graph), dtype=graph.out.kind.dtype), draws_of(seed)
     _propagate(graph.out, values, labels, draws)
     give_back(seed, draws)
     yield from _communities(graph, labels)
@@ -133,7 +133,7 @@ def _asynchronous(graph: CompactGraph, values: np.ndarray, seed: Random) -> Iter
 
 def label_propagation_communities(G: CompactGraph) -> ValuesView[Any]:
     """Return the communities of `networkx.label_propagation_communities`, the values of a dict."""
-    labels = np.arange(len(G), dtype=G.out.index.dtype)
+    labels = np.arange(len(G), dtype=G.out.kind.dtype)
     colors = np.full_like(labels, -1)
     _color(G.out, np.argsort(-G.degrees(), kind="stable"), colors)
     _propagate_by_color(G.out, NOTHING, np.argsort(colors, kind="stable"), labels)

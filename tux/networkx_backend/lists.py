@@ -32,14 +32,14 @@ class NeighbourLists(NamedTuple):
     """The neighbours of vertex v are the entries ``offsets[v]`` .. ``offsets[v + 1] - 1``.
 
     `offsets` (n + 1,) int64. `packed` (width * entries + 7,) uint8 has each entry in `width` bytes,
-    the lowest first: 2 bytes for up to 65,536 vertices, 3 for up to 16.7 million. `index` (0,) has
+    the lowest first: 2 bytes for up to 65,536 vertices, 3 for up to 16.7 million. `kind` (0,) has
     the type in which compiled code keeps vertices: int32, int64 from 2^31 vertices on.
     """
 
     offsets: np.ndarray
     packed: np.ndarray
     width: int
-    index: np.ndarray
+    kind: np.ndarray
 
     @classmethod
     def of_sizes(cls, sizes: np.ndarray) -> NeighbourLists:
@@ -72,7 +72,7 @@ class NeighbourLists(NamedTuple):
     def entries(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Return the neighbours of the entries ``begin`` .. ``end - 1``, or of all, as an array."""
         stop = int(self.offsets[-1]) if end is None else end
-        found = np.empty(stop - begin, self.index.dtype)
+        found = np.empty(stop - begin, self.kind.dtype)
         _unpack(self, begin, found)
         return found
 

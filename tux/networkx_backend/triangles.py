@@ -76,7 +76,7 @@ def _count(higher, first, end, counts):  # type: ignore[no-untyped-def]
 def count_triangles(lists: NeighbourLists) -> np.ndarray:
     """Count the triangles of each vertex, (n,) int64; self-loops are in none."""
     n = lists.vertices
-    ranks = np.empty(n, lists.index.dtype)
+    ranks = np.empty(n, lists.kind.dtype)
     _rank_by_size(lists.offsets, ranks)
     sizes = np.empty(n, np.int64)
     spread(lambda piece: _higher_sizes(lists, ranks, *piece, sizes), cut(lists))

@@ -111,7 +111,7 @@ def weighted_dependencies(
     where `values` along the lists are the lengths of edges:
     ``delta(v) = sum over w to which a step leads from v of sigma(v) / sigma(w) * (1 + delta(w))``.
     """
-    n, kind, entries = lists.vertices, lists.index.dtype, int(lists.offsets[-1])
+    n, kind, entries = lists.vertices, lists.kind.dtype, int(lists.offsets[-1])
     queue = PathQueue(
         np.empty(entries + 1),
         np.empty(entries + 1, kind),
