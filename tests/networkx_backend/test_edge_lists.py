@@ -3,26 +3,17 @@
 import networkx as nx
 import numpy as np
 import pytest
+from support.networkx_cases.graphs import is_same
 
 from tux.networkx_backend import edge_lists
-from tux.networkx_backend.edge_lists import from_pandas_edgelist, from_scipy_sparse_array
+from tux.networkx_backend.edge_lists import (
+    from_numpy_array,
+    from_pandas_edgelist,
+    from_scipy_sparse_array,
+)
 
 pd = pytest.importorskip("pandas")
 sparse = pytest.importorskip("scipy.sparse")
-
-
-def is_same(made, expected):
-    """Return whether a compact graph has the nodes, lists and attributes of a networkx graph, all
-    in its order.
-    """
-    back = made.to_networkx()
-    return (
-        type(back) is type(expected)
-        and list(back) == list(expected)
-        and {v: list(back._adj[v].items()) for v in back}
-        == {v: list(expected._adj[v].items()) for v in expected}
-        and [(type(v)) for v in back] == [type(v) for v in expected]
-    )
 
 
 def table(names, seed=0, rows=40):
@@ -94,6 +85,41 @@ def test_matrices(form, kind):
         made = from_scipy_sparse_array(matrix, create_using=kind, edge_attribute="x")
         expected = nx.from_scipy_sparse_array(matrix, create_using=kind, edge_attribute="x")
         assert is_same(made, expected)
+
+
+@pytest.mark.parametrize("kind", [None, nx.Graph, nx.DiGraph])
+def test_arrays(kind):
+    entries = np.random.default_rng(4).integers(0, 3, (8, 8))
+    entries[4] = entries[:, 4] = 0
+    letters = list("hgfedcba")
+    for dtype in (np.int64, np.uint8, np.float32):
+        for kwargs in ({}, {"edge_attr": "x"}, {"edge_attr": None}, {"nodelist": letters}):
+            given = {"create_using": kind, **kwargs}
+            made = from_numpy_array(entries.astype(dtype), **given)
+            assert is_same(made, nx.from_numpy_array(entries.astype(dtype), **given)), given
+
+
+def test_wrong_arrays_are_those_of_networkx():
+    square = np.ones((2, 2))
+    for given in ((np.ones(3),), (np.ones((2, 3)),), (square, False, None, "w")):
+        kwargs = {"nodelist": ["a"]} if len(given) > 1 else {}
+        with pytest.raises((nx.NetworkXError, ValueError)) as expected:
+            nx.from_numpy_array(*given, **kwargs)
+        with pytest.raises(type(expected.value)) as told:
+            from_numpy_array(*given, **kwargs)
+        assert str(told.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("nodes", [["a", "a"], ["a", None], ["a", ("b", {"size": 3})]])
+def test_nodes_that_are_not_distinct_are_left_to_networkx(nodes):
+    with pytest.raises(NotImplementedError, match="nodelist"):
+        from_numpy_array(np.ones((2, 2)), nodelist=nodes)
+
+
+def test_arrays_of_other_types_are_left_to_networkx():
+    for dtype in (bool, complex, object, "U3", [("weight", float)]):
+        with pytest.raises(NotImplementedError, match="numbers"):
+            from_numpy_array(np.zeros((2, 2), dtype))
 
 
 def test_a_matrix_that_is_not_square():

@@ -1,5 +1,7 @@
 """Each function of the back-end gives what networkx gives: values, types, order and errors."""
 
+from random import Random
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -80,7 +82,7 @@ def test_hits_adds_up_parallel_edges():
 
 def test_betweenness_has_the_bits_of_networkx():
     graph = random_graph(nx.DiGraph, 7, nodes=40)
-    for kwargs in ({}, {"k": 9, "seed": 1}):
+    for kwargs in ({}, {"k": 9, "seed": 1}, {"weight": "weight"}, {"weight": "absent"}):
         found = with_tux("betweenness_centrality", graph, **kwargs)
         assert found == nx.betweenness_centrality(graph, **kwargs)
 
@@ -110,9 +112,14 @@ def test_weights_that_are_negative():
     graph[0][1]["weight"] = 9
     graph[1][2]["weight"] = -1
     assert same(with_tux(name, graph, source=1), with_networkx(name, graph, 1))
+    graph[1][2]["weight"] = -9  # so that paths contradict each other
+    kwargs = {"distance": "weight"}
+    found = with_tux("closeness_centrality", graph.reverse(), **kwargs)
+    assert same(found, with_networkx("closeness_centrality", graph.reverse(), **kwargs))
+    assert isinstance(found, ValueError)
 
 
-@pytest.mark.parametrize("weight", [None, "3", True, 1j, float("nan"), 2**53])
+@pytest.mark.parametrize("weight", [None, "3", True, 1j, float("nan"), float("inf"), 2**53])
 def test_weights_that_are_no_numbers_are_left_to_networkx(weight):
     for kind in (nx.Graph, nx.MultiGraph):
         graph = kind()
@@ -120,6 +127,29 @@ def test_weights_that_are_no_numbers_are_left_to_networkx(weight):
         assert is_refused(with_tux("pagerank", graph))
         assert is_refused(with_tux("all_pairs_dijkstra_path_length", graph))
         assert not is_refused(with_tux("number_connected_components", graph))
+
+
+def test_weights_of_triangles_may_be_negative_or_0():
+    graph = nx.complete_graph(5)
+    for at, edge in enumerate(graph.edges):
+        graph.edges[edge]["weight"] = at - 4
+    for kind in (nx.Graph, nx.DiGraph):
+        given = kind(graph)
+        assert same(
+            with_tux("clustering", given, weight="weight"), nx.clustering(given, None, "weight")
+        )
+    for edge in graph.edges:
+        graph.edges[edge]["weight"] = 0
+    assert is_refused(with_tux("clustering", graph, weight="weight"))
+
+
+def test_label_propagation_takes_and_leaves_the_numbers_of_networkx():
+    graph, found, expected = random_graph(nx.Graph, 4, nodes=40), Random(3), Random(3)
+    sets = list(backend.asyn_lpa_communities(compact(graph), seed=found))
+    assert sets == list(nx.community.asyn_lpa_communities(graph, seed=expected))
+    assert found.random() == expected.random()
+    of_numpy = with_tux("asyn_lpa_communities", graph, seed=np.random.default_rng(1))
+    assert is_refused(of_numpy)
 
 
 def test_whole_weights_give_whole_distances():
@@ -155,10 +185,10 @@ def test_the_largest_component_is_found_by_samples():
     )
 
 
-def test_a_wide_index():
+def test_a_wide_index(monkeypatch):
+    monkeypatch.setattr(lists, "index_dtype", lambda count: np.dtype(np.int64))
     graph = compact(nx.karate_club_graph())
-    wide = lists.NeighbourLists(graph.out.offsets, graph.out.neighbours.astype(np.int64))
-    graph.out = wide
+    assert graph.out.entries().dtype == np.int64
     assert backend.triangles(graph) == nx.triangles(nx.karate_club_graph())
     assert backend.core_number(graph) == nx.core_number(nx.karate_club_graph())
 

@@ -10,7 +10,7 @@ from tux.networkx_backend import interface
 from tux.networkx_backend.conversion import compact
 from tux.networkx_backend.covered import COVERED
 from tux.networkx_backend.info import backend_info
-from tux.networkx_backend.interface import SMALL, backend
+from tux.networkx_backend.interface import SMALL, backend, networkx_function
 
 PAGE = Path(__file__).parents[2] / "docs" / "networkx.md"
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "networkx.md"
 @pytest.mark.parametrize("name", COVERED)
 def test_parameters_are_those_of_networkx(name):
     found = inspect.signature(getattr(backend, name)).parameters
-    expected = inspect.signature(getattr(nx, name).orig_func).parameters
+    expected = inspect.signature(networkx_function(name).orig_func).parameters
     assert list(found) == list(expected)
     for each in expected:
         if each != "seed":
@@ -28,12 +28,12 @@ def test_parameters_are_those_of_networkx(name):
 
 @pytest.mark.parametrize("name", COVERED)
 def test_limits_are_parameters(name):
-    parameters = inspect.signature(getattr(nx, name).orig_func).parameters
+    parameters = inspect.signature(networkx_function(name).orig_func).parameters
     covered = COVERED[name]
     named = {*covered.without, *([covered.attribute] if covered.attribute else [])}
     assert named <= set(parameters)
     # an attribute of edges is read by name, or not at all
-    attribute = getattr(nx, name).edge_attrs
+    attribute = networkx_function(name).edge_attrs
     assert {*([attribute] if attribute else [])} <= named
 
 
@@ -48,9 +48,10 @@ def test_other_functions_are_not_there():
     [
         ("pagerank", nx.MultiDiGraph, {}, True),
         ("pagerank", nx.Graph, {"weight": lambda u, v, d: 1}, "weight is a function"),
-        ("betweenness_centrality", nx.Graph, {"weight": "weight"}, "weight is given"),
-        ("betweenness_centrality", nx.Graph, {"weight": None}, True),
-        ("closeness_centrality", nx.Graph, {"distance": "km"}, "distance is given"),
+        ("betweenness_centrality", nx.Graph, {"weight": "weight"}, True),
+        ("closeness_centrality", nx.Graph, {"distance": print}, "distance is a function"),
+        ("average_neighbor_degree", nx.Graph, {"weight": "km"}, "weight is given"),
+        ("average_neighbor_degree", nx.Graph, {"weight": None}, True),
         ("core_number", nx.MultiGraph, {}, "the graph may have parallel edges"),
         ("transitivity", nx.DiGraph, {}, "the graph is directed"),
     ],
@@ -90,7 +91,7 @@ def test_the_facts_name_each_function():
     facts = backend_info()
     assert list(facts["functions"]) == list(COVERED)
     docs = facts["functions"]["betweenness_centrality"]["additional_docs"]
-    assert docs == "Left to networkx: `weight` given."
+    assert docs == "Left to networkx: `weight` a function."
 
 
 def test_the_page_has_the_table_of_the_code():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,12 +13,11 @@ import numpy as np
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread, threads
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import neighbour
+from tux.networkx_backend.lists import NeighbourLists, neighbour, sort_part
+from tux.networkx_backend.weighted_betweenness import weighted_dependencies
 
 ENTRIES_AT_ONCE = 1 << 22
 """Dependencies that a thread keeps before they are added up."""
-
-FEW_NUMBERS = 64
 
 
 @cached_njit
@@ -51,27 +52,13 @@ def _search(lists, source, places, queue, sigma, bounds, leads):  # type: ignore
 
 
 @cached_njit
-def _sort(numbers, begin, end):  # type: ignore[no-untyped-def]
-    """Sort numbers[begin:end]; a call of numpy for a few numbers takes longer than to sort them."""
-    if end - begin > FEW_NUMBERS:
-        numbers[begin:end].sort()
-        return
-    for i in range(begin + 1, end):
-        moved, at = numbers[i], i - 1
-        while at >= begin and numbers[at] > moved:
-            numbers[at + 1] = numbers[at]
-            at -= 1
-        numbers[at + 1] = moved
-
-
-@cached_njit
 def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def]
     """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex:
     ``delta(v) = sum over w to which a step leads from v of sigma(v) / sigma(w) * (1 + delta(w))``.
 
     The terms are added from the last w of the search to the first, as networkx does.
     """
-    n, kind = len(lists.offsets) - 1, lists.neighbours.dtype
+    n, kind = len(lists.offsets) - 1, lists.kind.dtype
     places, queue, leads = (
         np.full(n, -1, kind),
         np.empty(n, kind),
@@ -82,7 +69,7 @@ def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def
         row = rows[i]
         count = _search(lists, sources[i], places, queue, sigma, bounds, leads)
         for place in range(count - 1, -1, -1):
-            _sort(leads, bounds[place], bounds[place + 1])
+            sort_part(leads, bounds[place], bounds[place + 1])
             delta = 0.0
             for at in range(bounds[place + 1] - 1, bounds[place] - 1, -1):
                 delta += sigma[place] * shares[leads[at]]
@@ -92,23 +79,26 @@ def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def
         row[sources[i]] = count - 1 if endpoints else 0.0
 
 
-def _sum_of_sources(graph: CompactGraph, sources: np.ndarray, endpoints: bool) -> np.ndarray:
+def _dependencies(lists: NeighbourLists, sources: np.ndarray, endpoints: bool) -> np.ndarray:
+    """Return how far the shortest paths from each source depend on each vertex, (k, n) float64."""
+    rows = np.zeros((len(sources), lists.vertices))
+    _accumulate(lists, sources, endpoints, rows)
+    return rows
+
+
+def _sum_of_sources(
+    n: int, sources: np.ndarray, dependencies: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Add up the dependencies of all sources, (n,), in their order: with any number of threads to
     the same bits.
     """
-    n = len(graph)
     total = np.zeros(n)
     at_once = max(1, min(ENTRIES_AT_ONCE // max(n, 1), -(-len(sources) // threads())))
-
-    def accumulate(piece: np.ndarray) -> np.ndarray:
-        rows = np.zeros((len(piece), n))
-        _accumulate(graph.out, piece, endpoints, rows)
-        return rows
 
     for begin in range(0, len(sources), at_once * threads()):
         end = min(len(sources), begin + at_once * threads())
         pieces = [sources[at : min(at + at_once, end)] for at in range(begin, end, at_once)]
-        for rows in spread(accumulate, pieces):
+        for rows in spread(dependencies, pieces):
             for row in rows:
                 total += row
     return total
@@ -136,7 +126,7 @@ def betweenness_centrality(
     G: CompactGraph,
     k: int | None = None,
     normalized: bool = True,
-    weight: None = None,
+    weight: Any = None,
     endpoints: bool = False,
     seed: Random | None = None,
 ) -> dict[Any, float]:
@@ -148,7 +138,12 @@ def betweenness_centrality(
     else:
         assert seed is not None  # networkx makes one
         sources = np.array([G.nodes.find(node) for node in seed.sample(list(G), k)], np.int64)
-    total = _sum_of_sources(G, sources, endpoints)
+    if weight is None:
+        dependencies = partial(_dependencies, G.out, endpoints=endpoints)
+    else:
+        values = G.values(weight, parallel="min").numbers
+        dependencies = partial(weighted_dependencies, G.out, values, endpoints=endpoints)
+    total = _sum_of_sources(len(G), sources, dependencies)
     of_sources, of_others = _scales(G, k, normalized, endpoints)
     factors = np.full(len(G), of_others, float)
     factors[sources] = of_sources

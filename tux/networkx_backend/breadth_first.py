@@ -40,7 +40,7 @@ def breadth_first(
     """Return the vertices that are at most `cutoff` edges from the sources, (k,), in the order of
     the search, and their distances in edges, (k,).
     """
-    kind = lists.neighbours.dtype
+    kind = lists.kind.dtype
     depths, queue = np.full(lists.vertices, -1, kind), np.empty(lists.vertices, kind)
     queue[: len(sources)] = sources
     depths[queue[: len(sources)]] = 0
@@ -110,7 +110,7 @@ def descendants_at_distance(G: CompactGraph, source: Any, distance: Any) -> set[
     Raises networkx.NetworkXError if `source` is no node.
     """
     found, depths = breadth_first(G.out, [_number(G, source)], distance)
-    return set(G.nodes.pick(found[depths == distance]))
+    return G.nodes.subset(found[depths == distance])
 
 
 def descendants(G: CompactGraph, source: Any) -> set[Any]:
@@ -119,7 +119,7 @@ def descendants(G: CompactGraph, source: Any) -> set[Any]:
     Raises networkx.NetworkXError if it is no node.
     """
     found, _ = breadth_first(G.out, [_number(G, source, "digraph" if G.directed else "graph")])
-    return set(G.nodes.pick(found[1:]))
+    return G.nodes.subset(found[1:])
 
 
 def ancestors(G: CompactGraph, source: Any) -> set[Any]:
@@ -128,7 +128,7 @@ def ancestors(G: CompactGraph, source: Any) -> set[Any]:
     Raises networkx.NetworkXError if it is no node.
     """
     found, _ = breadth_first(G.into, [_number(G, source, "digraph" if G.directed else "graph")])
-    return set(G.nodes.pick(found[1:]))
+    return G.nodes.subset(found[1:])
 
 
 def _number(graph: CompactGraph, node: Any, kind: str = "graph") -> int:

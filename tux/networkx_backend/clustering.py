@@ -1,5 +1,6 @@
-"""Triangles, clustering coefficients (Watts and Strogatz 1998; directed: Fagiolo 2007),
-transitivity, and squares (Lind, Gonzalez and Herrmann 2005).
+"""Triangles, clustering coefficients (Watts and Strogatz 1998; directed: Fagiolo 2007; weighted:
+Onnela, Saramaki, Kertesz and Kaski 2005), transitivity, and squares (Lind, Gonzalez and Herrmann
+2005).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tux.base.parallel import spread
 from tux.networkx_backend.graph import CompactGraph, numbers_of
 from tux.networkx_backend.lists import contains, neighbour, pieces_of
 from tux.networkx_backend.triangles import count_triangles
+from tux.networkx_backend.weighted_triangles import weigh_triangles
 
 LONGER = 16
 """Times that a list is longer than the other from which on it is searched instead of read."""
@@ -53,7 +55,7 @@ def _count_around(lists, back, both, chosen, facts):  # type: ignore[no-untyped-
     and the closed pairs of neighbours, in the ascending `lists` and, if `both`, in `back`.
     """
     n = len(lists.offsets) - 1
-    marks, own = np.zeros(n, np.int8), np.empty(2 * n, lists.neighbours.dtype)
+    marks, own = np.zeros(n, np.int8), np.empty(2 * n, lists.kind.dtype)
     for i in range(len(chosen)):
         v = chosen[i]
         n_own = _mark(lists, v, marks, own, 0)
@@ -131,12 +133,12 @@ def triangles(G: CompactGraph, nodes: Any = None) -> Any:
     return _by_node(G, nodes, chosen, counts.tolist())
 
 
-def _coefficients(graph: CompactGraph, nodes: Any) -> tuple[np.ndarray, list[float]]:
+def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[np.ndarray, list[float]]:
     """Return the numbers of the nodes that are asked for, and their clustering coefficients: 0
     where there is no triangle.
     """
     chosen = numbers_of(graph, nodes)
-    if nodes is None and not graph.directed:
+    if nodes is None and not graph.directed and weight is None:
         neighbours = graph.out.sizes - (graph.loops >= 0)
         closed, possible = 2 * count_triangles(graph.out), neighbours * (neighbours - 1)
     else:
@@ -144,23 +146,27 @@ def _coefficients(graph: CompactGraph, nodes: Any) -> tuple[np.ndarray, list[flo
         possible = neighbours * (neighbours - 1)
         if graph.directed:
             possible = 2 * (possible - 2 * mutual)
-    shares = np.divide(closed, possible, out=np.zeros(len(chosen)), where=closed > 0)
+    if weight is not None:
+        closed = weigh_triangles(graph, chosen, weight)
+    shares = np.divide(closed, possible, out=np.zeros(len(chosen)), where=closed != 0)
     return chosen, [share or 0 for share in shares.tolist()]  # networkx has the integer 0
 
 
-def clustering(G: CompactGraph, nodes: Any = None, weight: None = None) -> Any:
-    """Return the clustering coefficient of each node, or of some; of one node the number alone."""
-    return _by_node(G, nodes, *_coefficients(G, nodes))
+def clustering(G: CompactGraph, nodes: Any = None, weight: Any = None) -> Any:
+    """Return the clustering coefficient of each node, or of some, by their attribute `weight` if it
+    is given; of one node the number alone.
+    """
+    return _by_node(G, nodes, *_coefficients(G, nodes, weight))
 
 
 def average_clustering(
-    G: CompactGraph, nodes: Any = None, weight: None = None, count_zeros: bool = True
+    G: CompactGraph, nodes: Any = None, weight: Any = None, count_zeros: bool = True
 ) -> float:
     """Return the mean clustering coefficient, of those that are not 0 unless `count_zeros`.
 
     Raises ZeroDivisionError if there is none.
     """
-    chosen, shares = _coefficients(G, nodes)
+    chosen, shares = _coefficients(G, nodes, weight)
     once = list(dict(zip(chosen.tolist(), shares, strict=True)).values())
     kept = once if count_zeros else [share for share in once if abs(share) > 0]
     return sum(kept) / len(kept)

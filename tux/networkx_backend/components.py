@@ -40,11 +40,15 @@ def _join(parents, v, w):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _most_frequent(parents, samples):  # type: ignore[no-untyped-def]
-    n = len(parents)
-    roots = np.empty(samples, np.int64)
-    for i in range(samples):
-        roots[i] = _root(parents, i * n // samples)
+def _flatten(parents):  # type: ignore[no-untyped-def]
+    """Make the root of each vertex its parent. Parents are smaller, so that theirs are flat."""
+    for v in range(len(parents)):
+        parents[v] = parents[parents[v]]
+
+
+@cached_njit
+def _most_frequent(roots):  # type: ignore[no-untyped-def]
+    samples = len(roots)
     roots.sort()
     best, most, count = roots[0], 0, 0
     for i in range(samples):
@@ -63,15 +67,18 @@ def _label(lists, symmetric, samples, parents):  # type: ignore[no-untyped-def]
         begin, end = lists.offsets[v], lists.offsets[v + 1]
         for at in range(begin, min(end, begin + first)):
             _join(parents, v, neighbour(lists, at))
+    _flatten(parents)
     # an edge of an undirected graph is in the lists of both its ends
-    left_out = _most_frequent(parents, min(samples, n)) if symmetric and n > 0 else -1
+    some = np.arange(samples) * n // samples if symmetric and n > 0 else np.empty(0, np.int64)
+    left_out = _most_frequent(parents[some]) if len(some) > 0 else -1
     for v in range(n):
-        if left_out >= 0 and _root(parents, v) == _root(parents, left_out):
+        if parents[v] == left_out:
             continue
         for at in range(lists.offsets[v] + first, lists.offsets[v + 1]):
-            _join(parents, v, neighbour(lists, at))
-    for v in range(n):
-        parents[v] = _root(parents, v)
+            w = neighbour(lists, at)
+            if parents[v] != parents[w]:
+                _join(parents, v, w)
+    _flatten(parents)
 
 
 @cached_njit
@@ -98,7 +105,7 @@ def _group(labels, bounds, members):  # type: ignore[no-untyped-def]
 
 def _labels(graph: CompactGraph) -> np.ndarray:
     """Return the smallest vertex of each vertex's component, (n,)."""
-    labels = np.arange(len(graph), dtype=graph.out.neighbours.dtype)
+    labels = np.arange(len(graph), dtype=graph.out.kind.dtype)
     _label(graph.out, not graph.directed, SAMPLES, labels)
     return labels
 
@@ -113,7 +120,19 @@ def connected_components(G: CompactGraph) -> Iterator[set[Any]]:
 
 def sets_of(graph: CompactGraph, bounds: np.ndarray, members: np.ndarray) -> Iterator[set[Any]]:
     """Yield ``members[bounds[i]:bounds[i + 1]]`` as sets of nodes, one after the other."""
-    names, ends = graph.nodes.pick(members), bounds.tolist()
+    if len(bounds) < 2:
+        return
+    largest = int(np.diff(bounds).argmax())
+    yield from _cut_to_sets(graph, bounds[: largest + 1], members)
+    yield graph.nodes.subset(members[bounds[largest] : bounds[largest + 1]])
+    yield from _cut_to_sets(graph, bounds[largest + 1 :], members)
+
+
+def _cut_to_sets(
+    graph: CompactGraph, bounds: np.ndarray, members: np.ndarray
+) -> Iterator[set[Any]]:
+    names = graph.nodes.pick(members[bounds[0] : bounds[-1]])
+    ends = (bounds - bounds[0]).tolist()
     for begin, end in zip(ends[:-1], ends[1:], strict=True):
         yield set(names[begin:end])
 
@@ -139,7 +158,7 @@ def node_connected_component(G: CompactGraph, n: Any) -> set[Any]:
     if source < 0:
         raise KeyError(n)
     members, _ = breadth_first(G.out, [source])
-    return set(G.nodes.pick(members))
+    return G.nodes.subset(members)
 
 
 weakly_connected_components = connected_components

@@ -21,7 +21,7 @@ def _peel(lists, back, both, cores):  # type: ignore[no-untyped-def]
     edges.
     """
     n = len(cores)
-    left, queue = np.empty(n, lists.neighbours.dtype), np.empty(n, lists.neighbours.dtype)
+    left, queue = np.empty(n, lists.kind.dtype), np.empty(n, lists.kind.dtype)
     for v in range(n):
         left[v] = v
     k, n_left = 0, n
@@ -65,7 +65,7 @@ def core_numbers(graph: CompactGraph) -> np.ndarray:
             "Input graph has self loops which is not permitted; "
             "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         )
-    cores = graph.degrees().astype(graph.out.neighbours.dtype)
+    cores = graph.degrees().astype(graph.out.kind.dtype)
     _peel(graph.out, graph.into, graph.directed, cores)
     return cores
 

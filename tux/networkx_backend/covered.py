@@ -37,7 +37,7 @@ class CoveredFunction(NamedTuple):
         )
 
 
-_AVERAGE = CoveredFunction("clustering", without=("weight",), simple_only=True)
+_CLUSTERING = CoveredFunction("clustering", attribute="weight", simple_only=True)
 _COMPONENTS = CoveredFunction("components")
 _CORES = CoveredFunction("cores", simple_only=True)
 _DEGREES = CoveredFunction("degrees", local=True)
@@ -53,8 +53,8 @@ COVERED = {
     "hits": CoveredFunction("hits"),
     "katz_centrality": CoveredFunction("power", attribute="weight", simple_only=True),
     "eigenvector_centrality": CoveredFunction("power", attribute="weight", simple_only=True),
-    "betweenness_centrality": CoveredFunction("betweenness", without=("weight",)),
-    "closeness_centrality": CoveredFunction("closeness", without=("distance",)),
+    "betweenness_centrality": CoveredFunction("betweenness", attribute="weight"),
+    "closeness_centrality": CoveredFunction("closeness", attribute="distance"),
     "degree_centrality": _DEGREES,
     "in_degree_centrality": _DEGREES,
     "out_degree_centrality": _DEGREES,
@@ -75,8 +75,8 @@ COVERED = {
     "k_shell": _CORES,
     # triangles and squares
     "triangles": CoveredFunction("clustering", undirected_only=True, simple_only=True),
-    "clustering": _AVERAGE,
-    "average_clustering": _AVERAGE,
+    "clustering": _CLUSTERING,
+    "average_clustering": _CLUSTERING,
     "transitivity": CoveredFunction("clustering", undirected_only=True, simple_only=True),
     "square_clustering": CoveredFunction("clustering", undirected_only=True),
     # distances
@@ -100,8 +100,16 @@ COVERED = {
     "adamic_adar_index": _PAIRS,
     "resource_allocation_index": _PAIRS,
     "preferential_attachment": _PAIRS._replace(local=True),
+    # communities
+    "asyn_lpa_communities": CoveredFunction(
+        "label_propagation", attribute="weight", simple_only=True
+    ),
+    "label_propagation_communities": CoveredFunction("label_propagation", undirected_only=True),
     # graphs
     "from_pandas_edgelist": CoveredFunction("edge_lists", makes_graph=True),
+    "from_numpy_array": CoveredFunction("edge_lists", makes_graph=True),
     "from_scipy_sparse_array": CoveredFunction("edge_lists", makes_graph=True),
+    "read_edgelist": CoveredFunction("edge_text", makes_graph=True),
+    "read_weighted_edgelist": CoveredFunction("edge_text", makes_graph=True),
 }
 """By name: the functions that there are, in the order of docs/networkx.md."""

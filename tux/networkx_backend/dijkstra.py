@@ -10,8 +10,9 @@ import networkx as nx
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.parallel import spread
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import neighbour
+from tux.networkx_backend.lists import NeighbourLists, neighbour, pieces_of
 from tux.networkx_backend.values import EdgeValues
 
 
@@ -22,19 +23,20 @@ def _is_before(keys, a, b):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _push(keys, heap, size, push):  # type: ignore[no-untyped-def]
+def push(keys, heap, size, number):  # type: ignore[no-untyped-def]
+    """Add a push, which has a number and its key, to the `size` pushes of a heap."""
     at = size
     while at > 0:
         above = (at - 1) // 2
-        if not _is_before(keys, push, heap[above]):
+        if not _is_before(keys, number, heap[above]):
             break
         heap[at] = heap[above]
         at = above
-    heap[at] = push
+    heap[at] = number
 
 
 @cached_njit
-def _pop(keys, heap, size):  # type: ignore[no-untyped-def]
+def pop(keys, heap, size):  # type: ignore[no-untyped-def]
     """Return the first of `size` pushes, and move the others up."""
     first, moved, at, left = heap[0], heap[size - 1], 0, size - 1
     while 2 * at + 1 < left:
@@ -58,17 +60,17 @@ def _search(lists, values, sources, target, cutoff, found, distances):  # type: 
     """
     n = len(distances)
     room = len(sources) + lists.offsets[-1]
-    keys, vertices = np.empty(room), np.empty(room, lists.neighbours.dtype)
+    keys, vertices = np.empty(room), np.empty(room, lists.kind.dtype)
     heap, is_done = np.empty(room, np.int64), np.zeros(n, np.bool_)
     size = pushes = count = 0
     for v in sources:
         distances[v] = 0.0
         keys[pushes], vertices[pushes] = 0.0, v
-        _push(keys, heap, size, pushes)
+        push(keys, heap, size, pushes)
         size += 1
         pushes += 1
     while size > 0:
-        first = _pop(keys, heap, size)
+        first = pop(keys, heap, size)
         size -= 1
         v, distance = vertices[first], keys[first]
         if is_done[v]:
@@ -90,10 +92,44 @@ def _search(lists, values, sources, target, cutoff, found, distances):  # type: 
             elif further < distances[w]:
                 distances[w] = further
                 keys[pushes], vertices[pushes] = further, w
-                _push(keys, heap, size, pushes)
+                push(keys, heap, size, pushes)
                 size += 1
                 pushes += 1
     return count
+
+
+@cached_njit
+def _sum_distances(lists, values, sources, facts):  # type: ignore[no-untyped-def]
+    """Write to facts[i] how many vertices are reached from sources[i], itself too, and the sum of
+    their distances, the nearest first; -1 vertices if a weight is negative.
+    """
+    n = len(lists.offsets) - 1
+    found, distances = np.empty(n, lists.kind.dtype), np.empty(n)
+    for i in range(len(sources)):
+        distances[:] = np.inf
+        count = _search(lists, values, sources[i : i + 1], -1, np.inf, found, distances)
+        total = 0.0
+        for at in range(count):
+            total += distances[found[at]]
+        facts[i, 0], facts[i, 1] = count, total
+
+
+def sum_weighted_distances(
+    lists: NeighbourLists, values: np.ndarray, sources: np.ndarray
+) -> np.ndarray:
+    """Return for each of the sources (k,): how many vertices `lists` lead to from it, itself too,
+    and the sum of their distances by `values` along the lists, (k, 2) float64.
+
+    Raises ValueError for negative weights.
+    """
+    facts = np.zeros((len(sources), 2))
+    spread(
+        lambda piece: _sum_distances(lists, values, sources[piece], facts[piece]),
+        pieces_of(len(sources)),
+    )
+    if (facts[:, 0] < 0).any():
+        raise ValueError("Contradictory paths found:", "negative weights?")
+    return facts
 
 
 def _distances(
@@ -105,7 +141,7 @@ def _distances(
 ) -> dict[Any, float]:
     """Return the distance from the nearest source to each node that is reached, nearest first."""
     n = len(graph)
-    found, distances = np.empty(n, graph.out.neighbours.dtype), np.full(n, math.inf)
+    found, distances = np.empty(n, graph.out.kind.dtype), np.full(n, math.inf)
     limit = math.inf if cutoff is None else float(cutoff)
     starts = np.array(sources, np.int64)
     count = _search(graph.out, weights.numbers, starts, target, limit, found, distances)
@@ -120,7 +156,8 @@ def _distances(
     return result
 
 
-def _number(graph: CompactGraph, node: Any) -> int:
+def number_of(graph: CompactGraph, node: Any) -> int:
+    """Return the number of a node; networkx.NodeNotFound if there is no such node."""
     number = graph.nodes.find(node)
     if number < 0:
         raise nx.NodeNotFound(f"Node {node} not found in graph")
@@ -136,7 +173,7 @@ def multi_source_dijkstra_path_length(
     """
     if not sources:
         raise ValueError("sources must not be empty")
-    numbers = [_number(G, source) for source in sources]
+    numbers = [number_of(G, source) for source in sources]
     return _distances(G, G.values(weight, parallel="min"), numbers, cutoff)
 
 
@@ -165,7 +202,7 @@ def dijkstra_path_length(
 
     Raises ValueError for negative weights, networkx.NodeNotFound, and networkx.NetworkXNoPath.
     """
-    number = _number(G, source)
+    number = number_of(G, source)
     if source == target:
         return 0
     end = G.nodes.find(target)

@@ -15,7 +15,7 @@ def _sum_distances(lists, sources, facts):  # type: ignore[no-untyped-def]
     their distances in edges, and the largest of these.
     """
     n = len(lists.offsets) - 1
-    depths, queue = np.full(n, -1, np.int64), np.empty(n, lists.neighbours.dtype)
+    depths, queue = np.full(n, -1, np.int64), np.empty(n, lists.kind.dtype)
     for i in range(len(sources)):
         queue[0], depths[sources[i]] = sources[i], 0
         count, at_queue, total = 1, 0, 0

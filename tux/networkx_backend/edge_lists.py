@@ -5,6 +5,7 @@ its ends, and its lists.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import networkx as nx
@@ -13,7 +14,7 @@ import numpy as np
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import NeighbourLists
+from tux.networkx_backend.lists import NeighbourLists, neighbour, write_neighbour
 from tux.networkx_backend.nodes import NodeNumbers
 
 SPARSE = 4
@@ -53,41 +54,38 @@ def _sizes(ends, directed, sizes):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _add(u, v, edge, free, neighbours, edges):  # type: ignore[no-untyped-def]
-    neighbours[free[u]] = v
-    if len(edges) > 0:
-        edges[free[u]] = edge
-    free[u] += 1
-
-
-@cached_njit
-def _place(ends, directed, free, neighbours, edges):  # type: ignore[no-untyped-def]
+def _place(ends, directed, free, lists, edges):  # type: ignore[no-untyped-def]
     """Write neighbours, and the edges that they come from, to lists in the order of the edges.
     `edges` may be empty.
     """
     for at in range(0, len(ends), 2):
         u, v = ends[at], ends[at + 1]
-        _add(u, v, at // 2, free, neighbours, edges)
-        if not directed and u != v:
-            _add(v, u, at // 2, free, neighbours, edges)
+        for _ in range(1 if directed or u == v else 2):
+            write_neighbour(lists, free[u], v)
+            if len(edges) > 0:
+                edges[free[u]] = at // 2
+            free[u] += 1
+            u, v = v, u
 
 
 @cached_njit
-def _remove_repeated(offsets, neighbours, edges):  # type: ignore[no-untyped-def]
+def _remove_repeated(lists, edges):  # type: ignore[no-untyped-def]
     """Keep each neighbour once, at its first place with its last edge, as dicts do; return how many
-    entries are left. `offsets` and the arrays are changed.
+    entries are left. The lists and `edges` are changed.
     """
+    offsets = lists.offsets
     n = len(offsets) - 1
     seen = np.full(n, -1, np.int64)
     kept = begin = 0
     for v in range(n):
         start = kept
         for at in range(begin, offsets[v + 1]):
-            w = neighbours[at]
+            w = neighbour(lists, at)
             place = seen[w]
             if place < start:
                 place = seen[w] = kept
-                neighbours[kept] = w
+                if kept < at:
+                    write_neighbour(lists, kept, w)
                 kept += 1
             if len(edges) > 0:
                 edges[place] = edges[at]
@@ -104,41 +102,50 @@ def _number_nodes(sources: Any, targets: Any) -> tuple[NodeNumbers, np.ndarray]:
     ends = np.empty(2 * len(columns[0]), np.int64)
     if all(column.dtype.kind == "i" for column in columns):
         ends[0::2], ends[1::2] = columns
-        low, high = int(ends.min(initial=0)), int(ends.max(initial=0))
-        if high - low < SPARSE * len(ends):
-            numbers = np.full(high - low + 1, -1, index_dtype(len(ends)))
-            first = np.empty(min(len(ends), high - low + 1), np.int64)
-            count = _number_in_order(ends, low, numbers, first)
-            return NodeNumbers(first[:count].tolist()), ends
-    table: dict[Any, int] = {}
+        return number_integers(ends), ends
     pairs = zip(sources, targets, strict=True)
-    for at, node in enumerate(end for pair in pairs for end in pair):
+    return _number_by_table(ends, chain.from_iterable(pairs)), ends
+
+
+def number_integers(ends: np.ndarray) -> NodeNumbers:
+    """Return the nodes in the order in which ends of edges, (2 m,) int64, name them, and replace
+    the ends by their numbers.
+    """
+    low, high = int(ends.min(initial=0)), int(ends.max(initial=0))
+    if high - low >= SPARSE * len(ends):
+        return _number_by_table(ends, ends.data)
+    numbers = np.full(high - low + 1, -1, index_dtype(len(ends)))
+    first = np.empty(min(len(ends), high - low + 1), np.int64)
+    count = _number_in_order(ends, low, numbers, first)
+    return NodeNumbers(first[:count].tolist())
+
+
+def _number_by_table(ends: np.ndarray, named: Iterable[Any]) -> NodeNumbers:
+    """Write the numbers of `named` nodes to `ends`, and return the nodes."""
+    table: dict[Any, int] = {}
+    for at, node in enumerate(named):
         ends[at] = table.setdefault(node, len(table))
-    return NodeNumbers(table), ends
+    return NodeNumbers(table, table)
 
 
-def _graph_of(
+def graph_of_ends(
     nodes: NodeNumbers, ends: np.ndarray, columns: Mapping[Any, np.ndarray], create_using: Any
 ) -> CompactGraph:
     """Make a graph of the ends of edges, (2 m,), and of `columns` (m,) of their attributes."""
     directed = create_using is nx.DiGraph
-    n, kind = len(nodes), index_dtype(len(nodes))
-    sizes = np.zeros(n, np.int64)
+    sizes = np.zeros(len(nodes), np.int64)
     _sizes(ends, directed, sizes)
-    entries = int(sizes.sum())
-    out = NeighbourLists.of(sizes, np.empty(entries, kind))
-    edges = np.empty(entries if columns else 0, index_dtype(len(ends)))  # of which it is one
-    _place(ends, directed, out.offsets[:-1].copy(), out.neighbours, edges)
-    kept = _remove_repeated(out.offsets, out.neighbours, edges)
-    neighbours = out.neighbours if kept == entries else out.neighbours[:kept].copy()
-    lists = NeighbourLists(out.offsets, neighbours)
+    out = NeighbourLists.of_sizes(sizes)
+    edges = np.empty(int(out.offsets[-1]) if columns else 0, index_dtype(len(ends)))
+    _place(ends, directed, out.offsets[:-1].copy(), out, edges)
+    kept = _remove_repeated(out, edges)
     along = {name: column[edges[:kept]] for name, column in columns.items()}
-    return CompactGraph(nodes, lists, directed=directed, columns=along)
+    return CompactGraph(nodes, out.first(kept), directed=directed, columns=along)
 
 
 def _column(values: Iterable[Any], name: Any) -> np.ndarray:
     column = np.asarray(values)
-    if column.dtype.kind not in "iuf":
+    if column.dtype.kind not in "iuf" or column.dtype.itemsize > 8:
         raise NotImplementedError(f"the column {name!r} does not hold numbers")
     return column
 
@@ -153,7 +160,7 @@ def graph_of_edges(
     and of `columns` (m,) of their attributes, with the nodes in the order in which edges name them.
     """
     nodes, ends = _number_nodes(sources, targets)
-    return _graph_of(nodes, ends, columns or {}, create_using)
+    return graph_of_ends(nodes, ends, columns or {}, create_using)
 
 
 def from_pandas_edgelist(
@@ -184,6 +191,37 @@ def from_pandas_edgelist(
     return graph_of_edges(df[source], df[target], columns, create_using)
 
 
+def from_numpy_array(
+    A: Any,
+    parallel_edges: bool = False,
+    create_using: Any = None,
+    edge_attr: Any = "weight",
+    *,
+    nodelist: Any = None,
+) -> CompactGraph:
+    """Make a graph of the entries of a square array of numbers that are not 0, as
+    `networkx.from_numpy_array` does; the nodes are 0..n-1, or `nodelist`.
+
+    Raises networkx.NetworkXError for an array that is not square, and ValueError for another number
+    of nodes.
+    """
+    if A.ndim != 2:
+        raise nx.NetworkXError(f"Input array must be 2D, not {A.ndim}")
+    n, m = A.shape
+    if n != m:
+        raise nx.NetworkXError(f"Adjacency matrix not square: nx,ny={A.shape}")
+    _column(A[:0], "A")
+    if nodelist is not None and len(nodelist) != n:
+        raise ValueError("nodelist must have the same length as A.shape[0]")
+    nodes = NodeNumbers(range(n) if nodelist is None else nodelist)
+    if nodelist is not None and not nodes.are_distinct():
+        raise NotImplementedError("nodelist has a node twice, or nodes with attributes")
+    rows, columns = A.nonzero()
+    ends = np.stack([rows, columns], axis=1).reshape(-1)
+    attributes = {} if edge_attr in [False, None] else {edge_attr: A[rows, columns]}
+    return graph_of_ends(nodes, ends, attributes, create_using)
+
+
 def from_scipy_sparse_array(
     A: Any,
     parallel_edges: bool = False,
@@ -202,4 +240,4 @@ def from_scipy_sparse_array(
     ends = np.empty(2 * len(entries.data), np.int64)
     ends[0::2], ends[1::2] = entries.row, entries.col
     columns = {edge_attribute: _column(entries.data, edge_attribute)}
-    return _graph_of(NodeNumbers(range(n)), ends, columns, create_using)
+    return graph_of_ends(NodeNumbers(range(n)), ends, columns, create_using)

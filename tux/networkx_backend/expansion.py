@@ -20,7 +20,7 @@ def build_networkx(
     """
     made = (nx.DiGraph if directed else nx.Graph)()
     made.add_nodes_from(nodes)
-    targets, dicts = nodes.pick(out.neighbours), _dicts(columns, len(out.neighbours))
+    targets, dicts = nodes.pick(out.entries()), _dicts(columns, int(out.offsets[-1]))
     for number, node in enumerate(nodes):
         for at in range(out.offsets[number], out.offsets[number + 1]):
             other = targets[at]

@@ -32,8 +32,9 @@ def hits(
     if max_iter <= 0:
         raise nx.PowerIterationFailedConvergence(max_iter)
     values = G.values("weight").numbers
-    entries = np.ones(len(G.out.neighbours)) if values is NOTHING else values
-    matrix = csr_array((entries, G.out.neighbours, G.out.offsets), shape=(n, n))
+    columns = G.out.entries()
+    entries = np.ones(len(columns)) if values is NOTHING else values
+    matrix = csr_array((entries, columns, G.out.offsets), shape=(n, n))
     start = None if nstart is None else np.array(list(nstart.values()))
     try:
         _, _, found = svds(matrix, k=1, v0=start, maxiter=max_iter, tol=tol)

@@ -89,11 +89,16 @@ def _networkx_version() -> tuple[int, ...]:
     return tuple(int(part) for part in nx.__version__.split(".")[:2])
 
 
-@cache
-def _signature(name: str) -> inspect.Signature:
+def networkx_function(name: str) -> Any:
+    """Return the function of networkx that has this name."""
     import networkx as nx
 
-    return inspect.signature(getattr(nx, name))
+    return getattr(nx if hasattr(nx, name) else nx.community, name)
+
+
+@cache
+def _signature(name: str) -> inspect.Signature:
+    return inspect.signature(networkx_function(name))
 
 
 def _bind(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

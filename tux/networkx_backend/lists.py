@@ -1,6 +1,7 @@
 """Neighbour lists of the vertices 0..n-1, and the loops that turn, sort and cut them.
 
-Compiled code gets a neighbour by `neighbour` alone, so that lists can be held in another form.
+Compiled code reads a neighbour by `neighbour` and writes it by `write_neighbour` alone, so that
+lists can be held in another form.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from tux.arrays.integers import index_dtype
 from tux.base.compiled import cached_njit
@@ -20,22 +24,61 @@ PIECES_PER_THREAD = 8
 LEAST_VERTICES = 64
 """Vertices of a piece of `pieces_of`."""
 
+FEW_NUMBERS = 64
+BYTES_AT_ONCE = 8  # that `neighbour` reads, of which it takes the first
+
 
 class NeighbourLists(NamedTuple):
     """The neighbours of vertex v are the entries ``offsets[v]`` .. ``offsets[v + 1] - 1``.
 
-    `offsets` (n + 1,) int64; `neighbours` (entries,) int32, int64 from 2^31 vertices on.
+    `offsets` (n + 1,) int64. `packed` (width * entries + 7,) uint8 has each entry in `width` bytes,
+    the lowest first: 2 bytes for up to 65,536 vertices, 3 for up to 16.7 million. `kind` (0,) has
+    the type in which compiled code keeps vertices: int32, int64 from 2^31 vertices on.
     """
 
     offsets: np.ndarray
-    neighbours: np.ndarray
+    packed: np.ndarray
+    width: int
+    kind: np.ndarray
+
+    @classmethod
+    def of_sizes(cls, sizes: np.ndarray) -> NeighbourLists:
+        """Make lists of these `sizes` (n,), whose entries are still to be written."""
+        n = len(sizes)
+        offsets = np.zeros(n + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        width = max(1, -(-max(0, n - 1).bit_length() // 8))
+        packed = np.empty(width * int(offsets[-1]) + BYTES_AT_ONCE - 1, np.uint8)
+        return cls(offsets, packed, width, np.empty(0, index_dtype(n)))
 
     @classmethod
     def of(cls, sizes: np.ndarray, neighbours: np.ndarray) -> NeighbourLists:
-        """Make lists of their `sizes` (n,) and of all neighbours, one list after the other."""
-        offsets = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
-        return cls(offsets, neighbours)
+        """Make lists of their `sizes` (n,) and of all neighbours (entries,), one list after the
+        other.
+        """
+        made = cls.of_sizes(sizes)
+        made.fill(neighbours)
+        return made
+
+    def fill(self, neighbours: np.ndarray) -> None:
+        """Write all neighbours (entries,), one list after the other."""
+        _pack(self, neighbours)
+
+    def first(self, entries: int) -> NeighbourLists:
+        """Return the same lists without room for more than so many entries."""
+        used = self.width * entries + BYTES_AT_ONCE - 1
+        return self if used == len(self.packed) else self._replace(packed=self.packed[:used].copy())
+
+    def entries(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Return the neighbours of the entries ``begin`` .. ``end - 1``, or of all, as an array."""
+        stop = int(self.offsets[-1]) if end is None else end
+        found = np.empty(stop - begin, self.kind.dtype)
+        _unpack(self, begin, found)
+        return found
+
+    def of_vertex(self, v: int) -> np.ndarray:
+        """Return the neighbours of a vertex, (k,)."""
+        return self.entries(int(self.offsets[v]), int(self.offsets[v + 1]))
 
     @property
     def vertices(self) -> int:
@@ -48,10 +91,59 @@ class NeighbourLists(NamedTuple):
         return np.diff(self.offsets)
 
 
+@intrinsic
+def _eight_bytes(typingctx: Any, packed: Any, at: Any) -> Any:
+    """Return the eight bytes from `at` on as an int64; a processor reads them at any address."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        address = builder.gep(array.data, [args[1]])
+        word = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
+        word.align = 1
+        return word
+
+    return types.int64(packed, types.int64), codegen
+
+
 @cached_njit
 def neighbour(lists, at):  # type: ignore[no-untyped-def]
     """Return the neighbour at an entry of lists, an int64."""
-    return np.int64(lists.neighbours[at])
+    return _eight_bytes(lists.packed, lists.width * at) & ((1 << 8 * lists.width) - 1)
+
+
+@cached_njit
+def write_neighbour(lists, at, vertex):  # type: ignore[no-untyped-def]
+    """Write a neighbour to an entry of lists. Threads may write entries that are side by side."""
+    first, rest = lists.width * at, np.int64(vertex)
+    for byte in range(first, first + lists.width):  # a longer body would not be inlined
+        lists.packed[byte] = rest & 255
+        rest >>= 8
+
+
+@cached_njit
+def _pack(lists, neighbours):  # type: ignore[no-untyped-def]
+    for at in range(len(neighbours)):
+        write_neighbour(lists, at, neighbours[at])
+
+
+@cached_njit
+def _unpack(lists, begin, found):  # type: ignore[no-untyped-def]
+    for i in range(len(found)):
+        found[i] = neighbour(lists, begin + i)
+
+
+@cached_njit
+def sort_part(numbers, begin, end):  # type: ignore[no-untyped-def]
+    """Sort numbers[begin:end]; a call of numpy for a few numbers takes longer than to sort them."""
+    if end - begin > FEW_NUMBERS:
+        numbers[begin:end].sort()
+        return
+    for i in range(begin + 1, end):
+        moved, at = numbers[i], i - 1
+        while at >= begin and numbers[at] > moved:
+            numbers[at + 1] = numbers[at]
+            at -= 1
+        numbers[at + 1] = moved
 
 
 @cached_njit
@@ -65,7 +157,7 @@ def _place_sources(lists, free, turned):  # type: ignore[no-untyped-def]
     for v in range(len(lists.offsets) - 1):
         for at in range(lists.offsets[v], lists.offsets[v + 1]):
             w = neighbour(lists, at)
-            turned[free[w]] = v
+            write_neighbour(turned, free[w], v)
             free[w] += 1
 
 
@@ -86,10 +178,9 @@ def count_targets(lists: NeighbourLists) -> np.ndarray:
 
 def transpose(lists: NeighbourLists) -> NeighbourLists:
     """Return, for each vertex, the vertices in whose lists it is, ascending."""
-    turned = np.empty(len(lists.neighbours), index_dtype(lists.vertices))
-    result = NeighbourLists.of(count_targets(lists), turned)
-    _place_sources(lists, result.offsets[:-1].copy(), turned)
-    return result
+    turned = NeighbourLists.of_sizes(count_targets(lists))
+    _place_sources(lists, turned.offsets[:-1].copy(), turned)
+    return turned
 
 
 def transpose_values(

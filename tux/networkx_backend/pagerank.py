@@ -38,12 +38,14 @@ def pagerank(
     else:
         p = _shares(G, personalization, empty_is_error=True)
     d = p if dangling is None else _shares(G, dangling)
-    without = np.flatnonzero(inverse == 0)
+    without, jumps = np.flatnonzero(inverse == 0), (1 - alpha) * p
     for _ in range(max_iter):
         last = x
-        given = sum_neighbours(G.into, values, x * inverse if values is NOTHING else x)
-        x = alpha * (given + x[without].cumsum()[-1:].sum() * d) + (1 - alpha) * p
-        if np.absolute(x - last).sum() < n * tol:
+        x = sum_neighbours(G.into, values, last * inverse if values is NOTHING else last)
+        x += last[without].cumsum()[-1:].sum() * d
+        x *= alpha
+        x += jumps
+        if np.absolute(np.subtract(x, last, out=last)).sum() < n * tol:
             return G.nodes.table(x)
     raise nx.PowerIterationFailedConvergence(max_iter)
 
@@ -57,7 +59,7 @@ def _transitions(graph: CompactGraph, weight: Any) -> tuple[np.ndarray, np.ndarr
     inverse = np.divide(1.0, sums, out=np.zeros(len(graph)), where=sums != 0)
     if values is NOTHING:
         return inverse, NOTHING
-    return inverse, graph.values_into(values) * inverse[graph.into.neighbours]
+    return inverse, graph.values_into(values) * inverse[graph.into.entries()]
 
 
 def _shares(

@@ -69,7 +69,7 @@ def _tarjan(lists, bounds, members, most):  # type: ignore[no-untyped-def]
 def _components(graph: CompactGraph, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds (c + 1,) of the first components, at most `most`, and their members."""
     bounds = np.zeros(len(graph) + 1, np.int64)
-    members = np.empty(len(graph), graph.out.neighbours.dtype)
+    members = np.empty(len(graph), graph.out.kind.dtype)
     count = _tarjan(graph.out, bounds, members, most)
     return bounds[: count + 1], members[: bounds[count]]
 

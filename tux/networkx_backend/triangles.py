@@ -11,27 +11,49 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread
-from tux.networkx_backend.lists import NeighbourLists, cut, neighbour
+from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, sort_part, write_neighbour
 
 
 @cached_njit
-def _higher_sizes(lists, ranks, sizes):  # type: ignore[no-untyped-def]
-    for v in range(len(ranks)):
-        for at in range(lists.offsets[v], lists.offsets[v + 1]):
-            if ranks[neighbour(lists, at)] > ranks[v]:
-                sizes[ranks[v]] += 1
+def _rank_by_size(offsets, ranks):  # type: ignore[no-untyped-def]
+    """Write to `ranks` the place of each vertex in the order of sizes, and of numbers."""
+    n = len(ranks)
+    largest = 0
+    for v in range(n):
+        largest = max(largest, offsets[v + 1] - offsets[v])
+    free = np.zeros(largest + 2, np.int64)
+    for v in range(n):
+        free[offsets[v + 1] - offsets[v] + 1] += 1
+    for size in range(largest):
+        free[size + 1] += free[size]
+    for v in range(n):
+        size = offsets[v + 1] - offsets[v]
+        ranks[v] = free[size]
+        free[size] += 1
 
 
 @cached_njit
-def _place_higher(lists, order, ranks, free, higher):  # type: ignore[no-untyped-def]
-    """Write to each rank's list the higher ranks of neighbours, ascending as they come in order."""
-    for rank in range(len(order)):
-        v = order[rank]
+def _higher_sizes(lists, ranks, first, end, sizes):  # type: ignore[no-untyped-def]
+    for v in range(first, end):
+        size, own = 0, ranks[v]
         for at in range(lists.offsets[v], lists.offsets[v + 1]):
-            other = ranks[neighbour(lists, at)]
-            if other < rank:
-                higher[free[other]] = rank
-                free[other] += 1
+            size += ranks[neighbour(lists, at)] > own
+        sizes[own] = size
+
+
+@cached_njit
+def _place_higher(lists, ranks, first, end, higher):  # type: ignore[no-untyped-def]
+    """Write to each rank's list the higher ranks of neighbours, ascending."""
+    found = np.empty(len(ranks), ranks.dtype)
+    for v in range(first, end):
+        count, own = 0, ranks[v]
+        for at in range(lists.offsets[v], lists.offsets[v + 1]):
+            rank = ranks[neighbour(lists, at)]
+            found[count] = rank  # the next one takes its place, unless it is kept
+            count += rank > own
+        sort_part(found, 0, count)
+        for i in range(count):
+            write_neighbour(higher, higher.offsets[own] + i, found[i])
 
 
 @cached_njit
@@ -53,14 +75,13 @@ def _count(higher, first, end, counts):  # type: ignore[no-untyped-def]
 
 def count_triangles(lists: NeighbourLists) -> np.ndarray:
     """Count the triangles of each vertex, (n,) int64; self-loops are in none."""
-    n, kind = lists.vertices, lists.neighbours.dtype
-    order = np.argsort(lists.sizes, kind="stable")
-    ranks = np.empty(n, kind)
-    ranks[order] = np.arange(n, dtype=kind)
-    sizes = np.zeros(n, np.int64)
-    _higher_sizes(lists, ranks, sizes)
-    higher = NeighbourLists.of(sizes, np.empty(int(sizes.sum()), kind))
-    _place_higher(lists, order, ranks, higher.offsets[:-1].copy(), higher.neighbours)
+    n = lists.vertices
+    ranks = np.empty(n, lists.kind.dtype)
+    _rank_by_size(lists.offsets, ranks)
+    sizes = np.empty(n, np.int64)
+    spread(lambda piece: _higher_sizes(lists, ranks, *piece, sizes), cut(lists))
+    higher = NeighbourLists.of_sizes(sizes)
+    spread(lambda piece: _place_higher(lists, ranks, *piece, higher), cut(lists))
 
     def count(piece: tuple[int, int]) -> np.ndarray:
         counts = np.zeros(n, np.int64)

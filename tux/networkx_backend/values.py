@@ -82,6 +82,6 @@ def _check_kinds(kinds: set[type], name: Any) -> None:
 def _check_numbers(numbers: np.ndarray, whole: bool, name: Any) -> EdgeValues:
     if whole and np.abs(numbers).sum() >= LARGEST_EXACT:
         raise NotImplementedError(f"the attribute {name!r} of edges adds up to 2^53 or more")
-    if np.isnan(numbers).any():
-        raise NotImplementedError(f"the attribute {name!r} of an edge is not a number (nan)")
+    if not np.isfinite(numbers).all():
+        raise NotImplementedError(f"the attribute {name!r} of an edge is infinite or not a number")
     return ONES if whole and (numbers == 1).all() else EdgeValues(numbers, whole)

@@ -1,18 +1,20 @@
 """Calls of each function that the back-end of networkx has, and their comparison with networkx."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, ValuesView
 
 import networkx as nx
 
-from tux.networkx_backend.interface import backend
+from tux.networkx_backend.interface import backend, networkx_function
 
 
 def outcome(call):
-    """Return what a call gives, with all that a generator yields, or the error that it raises."""
+    """Return what a call gives, with all that a generator or a view of a dict has, or the error
+    that it raises.
+    """
     try:
         result = call()
-        return list(result) if isinstance(result, Iterator) else result
+        return list(result) if isinstance(result, Iterator | ValuesView) else result
     except Exception as error:  # each kind is compared
         return error
 
@@ -29,7 +31,7 @@ def with_tux(name, graph, *args, **kwargs):
 
 def with_networkx(name, graph, *args, **kwargs):
     """Call a function of networkx."""
-    return outcome(lambda: getattr(nx, name)(graph, *args, **kwargs))
+    return outcome(lambda: networkx_function(name)(graph, *args, **kwargs))
 
 
 def same(found, expected, tolerance=1e-9):
@@ -105,8 +107,16 @@ def importance_calls(graph, node, nodes, start):
             {"k": 2, "seed": 6, "normalized": False},
             {"k": 1, "seed": 7},
             {"k": 1000, "seed": 7},
+            {"weight": "weight"},
+            {"weight": "weight", "endpoints": True, "normalized": False},
+            {"weight": "weight", "k": 3, "seed": 5},
         ],
-        "closeness_centrality": [{}, {"wf_improved": False}, {"u": node}, {"u": "nobody"}],
+        "closeness_centrality": [
+            *({}, {"wf_improved": False}, {"u": node}, {"u": "nobody"}),
+            {"distance": "weight"},
+            {"distance": "weight", "wf_improved": False, "u": node},
+            {"distance": "weight", "u": "nobody"},
+        ],
         "average_neighbor_degree": [
             {},
             {"nodes": nodes},
@@ -122,14 +132,24 @@ def importance_calls(graph, node, nodes, start):
 def structure_calls(node, nodes):
     """Return the variants of functions of components, triangles and pairs."""
     pairs = [(u, v) for u in nodes for v in nodes]
+    some = [{"nodes": nodes}, {"nodes": node}, {"nodes": [*nodes, "nobody", *nodes]}]
     return {
         **dict.fromkeys(("k_core", "k_shell"), [{}, {"k": 2}, {"k": 50}]),
         "node_connected_component": [{"n": node}, {"n": "nobody"}],
         **dict.fromkeys(
-            ("triangles", "clustering", "square_clustering"),
-            [{}, {"nodes": nodes}, {"nodes": node}, {"nodes": [*nodes, "nobody", *nodes]}],
+            ("triangles", "square_clustering"),
+            [{}, *some],
         ),
-        "average_clustering": [{}, {"nodes": nodes}, {"count_zeros": False}, {"nodes": nodes * 2}],
+        "clustering": [
+            *({}, *some, {"weight": "weight"}),
+            *({**each, "weight": "weight"} for each in some),
+            {"weight": "absent"},
+        ],
+        "average_clustering": [
+            *({}, {"nodes": nodes}, {"count_zeros": False}, {"nodes": nodes * 2}),
+            {"weight": "weight"},
+        ],
+        "asyn_lpa_communities": [{"seed": 1}, {"seed": 2}, {"seed": 3, "weight": "weight"}],
         **dict.fromkeys(
             (
                 "jaccard_coefficient",

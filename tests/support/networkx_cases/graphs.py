@@ -43,3 +43,17 @@ def graphs():
         found[f"{name} cycle"] = nx.cycle_graph(6, create_using=kind)
         found[f"{name} path"] = nx.path_graph(5, create_using=kind)
     return found
+
+
+def is_same(made, expected):
+    """Return whether a compact graph has the nodes, lists and attributes of a networkx graph, all
+    in its order.
+    """
+    back = made.to_networkx()
+    return (
+        type(back) is type(expected)
+        and list(back) == list(expected)
+        and {v: list(back._adj[v].items()) for v in back}
+        == {v: list(expected._adj[v].items()) for v in expected}
+        and [(type(v)) for v in back] == [type(v) for v in expected]
+    )
