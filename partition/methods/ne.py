@@ -304,7 +304,7 @@ def ne(
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
     saves memory and costs replicas when `tau` is small. Time is linear in the edges; memory beside
-    the ends is 8 bytes an edge and some 35 a vertex, whatever k. ValueError for a `tau` that is not
+    the ends is 8 bytes an edge and some 50 a vertex, whatever k. ValueError for a `tau` that is not
     above 0.
     """
     _check_tau(tau)
@@ -328,7 +328,7 @@ def ne_stream(
 
     ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
     files; it is called four times and must give the same each time. How edges are cut into chunks
-    does not change their parts. Memory: 8 bytes an edge, some 35 a vertex, and a few copies of one
+    does not change their parts. Memory: 8 bytes an edge, some 50 a vertex, and a few copies of one
     chunk. ValueError, beside those of `ne`, for vertices that are not numbered densely from 0, and
     for chunks that are not the same at every reading.
     """
