@@ -127,7 +127,7 @@ def _group(vertices, part, joined, more):  # type: ignore[no-untyped-def]
 
 
 def gather_memberships(
-    members: list[np.ndarray], high: np.ndarray, last: np.ndarray, taken: np.ndarray
+    members: list[np.ndarray], last: np.ndarray, taken: np.ndarray, high: np.ndarray
 ) -> Memberships:
     """Gather the memberships from the vertices of each part, which `members` loses; `high` (n,)
     bool.

@@ -49,7 +49,6 @@ from tux.partition.common.ends import Progress, ends
 from tux.partition.common.leftovers import HighEdges
 from tux.partition.common.memberships import (
     HIGH_BOTH,
-    Memberships,
     gather_memberships,
     parts_of_edges,
 )
@@ -233,8 +232,10 @@ def full(edges: int, k: int, cap: float | None) -> int:
 
 def _grow_parts(
     lists: VertexNeighbours, k: int, limit: int, seed: int, progress: Progress
-) -> Memberships:
-    """Grow all parts but the last. Return which parts the vertices have joined."""
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Grow all parts but the last. Return the vertices that have joined each, and of each the
+    vertex that it took in last, and the edges that it has of that one, as `Memberships` has them.
+    """
     growth, n = _begin_growth(lists), len(lists.high)
     start = seed * _STEP % max(n, 1)
     members: list[np.ndarray] = []
@@ -253,7 +254,7 @@ def _grow_parts(
         last[b], taken[b] = growth.scan[LAST], growth.scan[TAKEN]
         if progress and (b + 1) % step == 0:
             progress(0.9 * (b + 1) / k)
-    return gather_memberships(members, lists.high, last, taken)
+    return members, last, taken
 
 
 def grow_parts(
@@ -269,8 +270,9 @@ def grow_parts(
     """
     lists = list_neighbours(edges, tau)
     high, unlisted = lists.high, lists.unlisted
-    held = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
+    grown = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
     del lists
+    held = gather_memberships(*grown, high)
     both_high, parts, done = HighEdges(high, k), [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
@@ -304,8 +306,8 @@ def ne(
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
     saves memory and costs replicas when `tau` is small. Time is linear in the edges; memory beside
-    the ends is 8 bytes an edge and some 50 a vertex, whatever k. ValueError for a `tau` that is not
-    above 0.
+    the ends is 8 bytes an edge, some 40 a vertex and 4 a replica. ValueError for a `tau` that is
+    not above 0.
     """
     _check_tau(tau)
     edges = ends(src, dst, bipartite)
@@ -328,9 +330,9 @@ def ne_stream(
 
     ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
     files; it is called four times and must give the same each time. How edges are cut into chunks
-    does not change their parts. Memory: 8 bytes an edge, some 50 a vertex, and a few copies of one
-    chunk. ValueError, beside those of `ne`, for vertices that are not numbered densely from 0, and
-    for chunks that are not the same at every reading.
+    does not change their parts. Memory: 8 bytes an edge, some 40 a vertex, 4 a replica, and a few
+    copies of one chunk. ValueError, beside those of `ne`, for vertices that are not numbered
+    densely from 0, and for chunks that are not the same at every reading.
     """
     _check_tau(tau)
     edges = count_chunks(chunks, bipartite)
