@@ -269,11 +269,11 @@ def grow_parts(
     all, with at most `limit` edges each; k limit >= m.
     """
     lists = list_neighbours(edges, tau)
-    high, unlisted = lists.high, lists.unlisted
+    both_high, unlisted = HighEdges(lists.high, k), lists.unlisted
     grown = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
     del lists
-    held = gather_memberships(*grown, high)
-    both_high, parts, done = HighEdges(high, k), [], 0
+    held = gather_memberships(*grown, both_high.high)
+    parts, done = [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
         if unlisted:
