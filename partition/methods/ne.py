@@ -269,11 +269,11 @@ def grow_parts(
     all, with at most `limit` edges each; k limit >= m.
     """
     lists = list_neighbours(edges, tau)
-    both_high, unlisted = HighEdges(lists.high, k), lists.unlisted
+    high, unlisted = lists.high, lists.unlisted
     grown = _grow_parts(lists, k, limit - unlisted // k, seed, progress)
     del lists
-    held = gather_memberships(*grown, both_high.high)
-    parts, done = [], 0
+    held = gather_memberships(*grown, high)
+    both_high, parts, done = HighEdges(high, k), [], 0
     for src, dst in edges:
         found = parts_of_edges(src, dst, held)
         if unlisted:
@@ -283,11 +283,16 @@ def grow_parts(
         if progress and len(src):
             progress(0.9 + 0.1 * done / edges.edges)
     if unlisted:
-        placed = both_high.place(limit)
-        for found in parts:
-            left = found == HIGH_BOTH
-            found[left], placed = np.split(placed, [np.count_nonzero(left)])
+        _place_high(both_high, parts, limit)
     return parts
+
+
+def _place_high(both_high: HighEdges, parts: list[np.ndarray], limit: int) -> None:
+    """Write to the parts of chunks those of their edges between two high vertices."""
+    placed = both_high.place(limit)
+    for found in parts:
+        left = found == HIGH_BOTH
+        found[left], placed = np.split(placed, [np.count_nonzero(left)])
 
 
 def ne(
