@@ -283,11 +283,16 @@ def grow_parts(
         if progress and len(src):
             progress(0.9 + 0.1 * done / edges.edges)
     if unlisted:
-        placed = both_high.place(limit)
-        for found in parts:
-            left = found == HIGH_BOTH
-            found[left], placed = np.split(placed, [np.count_nonzero(left)])
+        _place_high(both_high, parts, limit)
     return parts
+
+
+def _place_high(both_high: HighEdges, parts: list[np.ndarray], limit: int) -> None:
+    """Write to the parts of chunks those of their edges between two high vertices."""
+    placed = both_high.place(limit)
+    for found in parts:
+        left = found == HIGH_BOTH
+        found[left], placed = np.split(placed, [np.count_nonzero(left)])
 
 
 def ne(
