@@ -85,7 +85,8 @@ def shares_of(
     inputs = replace(
         inputs, train=number_edges(program, inputs.train), test=number_edges(program, inputs.test)
     )
-    options = {"common": {}, "seed": seed} | options
+    options |= {"seed": seed}
+    options.setdefault("common", {})
     if k == 1:
         return _whole_share(program, inputs, epoch, options)
     parts = partition_inputs(program, inputs, partitioner, k, seed).parts
@@ -105,7 +106,8 @@ def shares_in_folder(
     edges by their ends. One part at a time is looked at, and `keep` holds what is made of it.
     `epoch` and `options`: see `shares_of`; these have the seed.
     """
-    k, options = read_manifest(folder).parts, {"common": {}} | options
+    k = read_manifest(folder).parts
+    options.setdefault("common", {})
     out = Shares([], [store.digest(folder, rank) for rank in range(k)], [])
     for rank in range(k):
         graph = LocalGraph.of(program, store.load(folder, rank))
