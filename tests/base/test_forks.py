@@ -76,6 +76,12 @@ def test_no_more_are_at_work_than_may_be(tmp_path):
         assert forks.start("a", int, int) is None
 
 
+def test_none_is_started_where_memory_may_not_suffice(monkeypatch):
+    monkeypatch.setattr("tux.base.forks.free", lambda: 1 << 20)
+    with Forks(2) as forks:
+        assert forks.start("a", int, int) is None
+
+
 def test_none_is_left_behind(tmp_path):
     with Forks(2) as forks:
         forks.start("one", lambda: (write_own_number(tmp_path), time.sleep(3600)), int)

@@ -11,8 +11,10 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from select import select
+from select import POLLHUP, poll
 from typing import Any
+
+from tux.base.memory import anonymous, free
 
 LIMIT = 600
 """Seconds of processor time that a fork may take: none stays for ever."""
@@ -72,9 +74,10 @@ class Forks:
 
     def start(self, name: str, work: Callable[[], object], take: Callable[[], Any]) -> Fork | None:
         """Start a fork that does `work`, when fewer than the most are at work; see `Fork` for
-        `take`. None if there is one at most, or none can be started.
+        `take`. None if there is one at most, or none can be started; or if memory may not suffice
+        for what this process changes meanwhile, which the system then holds twice.
         """
-        if self._most < 2:
+        if self._most < 2 or self._most * anonymous() > (free() or 0):
             return None
         self._await_room()
         parent = os.getpid()
@@ -95,13 +98,12 @@ class Forks:
 
     def _await_room(self) -> None:
         """Wait until fewer forks are at work than may be."""
-        busy = [each for each in self._forks.values() if each.is_at_work]
-        ended = select([each.end for each in busy], (), (), None if len(busy) >= self._most else 0)[
-            0
-        ]
-        for each in busy:
-            if each.end in ended:
-                each.await_end()
+        busy = {each.end: each for each in self._forks.values() if each.is_at_work}
+        ends = poll()
+        for end in busy:
+            ends.register(end, POLLHUP)
+        for end, _ in ends.poll(None if len(busy) >= self._most else 0):
+            busy[end].await_end()
 
     def await_all(self) -> None:
         """Wait until all have ended, and take their results. Raise what one of these raises."""
