@@ -50,7 +50,10 @@ class Course:
         """
         code = self.command.process.poll()
         if code is not None and not self.is_over:
-            self._check_message()
+            if self._has_not_begun():
+                code = -signal.SIGINT
+            else:
+                self._check_message()
             if code == 0 or code == 2 and self._is_told_to_be_over():
                 self.is_over = True
                 if code and self.harm:  # nothing was read that was damaged
@@ -148,6 +151,11 @@ class Course:
     def _is_told_to_be_over(self) -> bool:
         said = self.message()
         return said.startswith("error: the run of ") and " is over: " in said
+
+    def _has_not_begun(self) -> bool:
+        """Return whether the command was interrupted while Python itself started."""
+        told = self.command.output()[1]
+        return -signal.SIGINT in self.may_end and "Fatal Python error: init_" in told
 
     def _check_message(self) -> None:
         """Raise WrongOutcome for an error in too many lines, and for a traceback."""

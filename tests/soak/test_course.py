@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from faults.room import WrongOutcome
-from soak.course import Course, LostRun
+from soak.course import INTERRUPTS, Course, LostRun
 from soak.harm import WAYS, Harm, damage_file, find_files
 
 TRACE = "trace/1-0.clocks"
@@ -133,3 +133,10 @@ def test_files_are_found_by_what_they_are(tmp_path):
     harm = damage_file([file], Random(0))
     assert harm is None or harm.way == "missing"
     assert damage_file([], Random(0)) is None
+
+
+def test_ctrl_c_while_python_itself_starts_is_no_traceback_of_tux():
+    said = "Fatal Python error: init_import_site: Failed\nTraceback (most recent call last)\n"
+    assert ended_course(1, said, may_end=INTERRUPTS).goes_on()
+    with pytest.raises(WrongOutcome, match="traceback"):
+        ended_course(1, said).goes_on()
