@@ -106,11 +106,12 @@ def test_stages_are_told_of_the_cluster_and_the_program_is_not_changed(workers, 
     program = Counting()
     before = dict(vars(program))
     Team(program, edges, k=workers, slack=slack).train(1)
-    assert seen == [Cluster(workers, slack)] * workers and vars(program) == before
+    # workers that are alike in one process have the stages in common
+    assert seen == [Cluster(workers, slack)] and vars(program) == before
     seen.clear()
     test = EdgeData.of(("page", "page"), [0], [2], {}, against=edges.ids)
     Team(program, edges, test, k=workers, slack=slack).train(1)
-    assert seen == [Cluster(workers, slack, has_test=True)] * workers
+    assert seen == [Cluster(workers, slack, has_test=True)]
 
 
 def test_weights_that_a_program_does_not_read_are_refused(tmp_path):

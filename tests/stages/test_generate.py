@@ -14,6 +14,7 @@ from support.programs.pull_probe import PullSimulation
 from tux import Context, Edge, Program, Vertex, metric, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
+from tux.base.forks import Fork
 from tux.cli.main import main
 from tux.engine.training import Training
 from tux.graph.topology import Topology
@@ -123,14 +124,15 @@ def test_lists_made_place_by_place_side_by_side_are_the_same(size):
 
 
 def test_nothing_is_compiled_while_it_trains(monkeypatch):
-    kernels, build = [], thread_loop.build
+    kernels, build = [], thread_loop.build_beside
     monkeypatch.setattr(
         thread_loop,
-        "build",
+        "build_beside",
         lambda *given, **options: kernels.append(build(*given, **options)) or kernels[-1],
     )
     train_alone(Stepwise(length=3), 1)
-    assert len(kernels) >= 2 and all(len(kernel.signatures) == 1 for kernel in kernels)
+    made = [each.result() if isinstance(each, Fork) else each for each in kernels]
+    assert len(made) >= 2 and all(len(kernel.signatures) == 1 for kernel in made)
 
 
 def number_places(start, path, more, at):
