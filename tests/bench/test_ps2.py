@@ -36,7 +36,7 @@ def make_samples(values):
 
 
 def train_team(program, edges, k=1):
-    return Team(program, edges, k=k, by=edges.src % k).train(EPOCHS)
+    return Team(program, edges, k=k, by=edges.src % k, alike=False).train(EPOCHS)
 
 
 def of_way(ways, name, edges, k):

@@ -171,7 +171,7 @@ def test_a_kernel_is_compiled_once_for_lanes_and_without(monkeypatch):
     made, init = [], shared_kernel.SharedKernel.__init__
 
     def note_kernel(self, worker, built, *others):
-        made.append(built._kernel)
+        made.append(built._built)
         init(self, worker, built, *others)
 
     monkeypatch.setattr(shared_kernel.SharedKernel, "__init__", note_kernel)

@@ -110,9 +110,11 @@ class Team:
         profile=False,
         parts=None,
         common=None,
+        alike=True,
     ):
         """Cut the graph, unless its `parts` are given, and make the workers. `common`: what those
-        of another team of this program have in common; compiled kernels are each worker's own.
+        of another team of this program have in common; compiled kernels are each worker's own, and
+        all is if they are not `alike`, as where stages hold what belongs to one worker.
         """
         cut_of = parts or cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
         parts = add_topology(program, cut_of, edges, seed)
@@ -120,7 +122,7 @@ class Team:
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
         options |= {"threads": threads, "profile": profile}
         self.common = {} if common is None else common
-        if not (jit or check or profile):
+        if alike and not (jit or check or profile):
             options["common"] = self.common
         self.workers = [
             Worker(program, LocalGraph.of(program, part), rank=rank, **options)
