@@ -2,8 +2,8 @@
 code by themselves, as numba does with each function. That is up to a sixth of the time that a
 kernel takes to be compiled.
 
-They are optimised before that and again where they are inlined. Once alone is faster by a third,
-and the machine code slower: LDA and ALS by 10% to 20%.
+They are optimised before they are inlined, and again after that. Without the first time, kernels
+are compiled in a third less time, but LDA and ALS run 10% to 20% slower.
 """
 
 from __future__ import annotations
