@@ -35,7 +35,7 @@ def run_seconds(tux: Path, app: str, threads: int, cache: Path) -> float:
     ended = subprocess.run(
         command,
         cwd=cache,
-        env={**os.environ, "TUX_CACHE_DIR": str(cache)},
+        env={**os.environ, "TUX_CACHE_DIR": str(cache), "NUMBA_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
         check=False,

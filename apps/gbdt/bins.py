@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.base.merge_sort import merge_sort
+
 
 def into_bins(feature, edges, p):
     """Set the bin of each entry of a feature."""
@@ -21,13 +23,26 @@ def into_bins(feature, edges, p):
         for edge in edges:
             edge.bin = 0
         return
-    x = np.empty(n, np.float32)
+    x = np.empty(n)
     for i in range(n):
         x[i] = edges[i].value
-    last = ends(np.sort(x), p.max_bins)
+    merge_sort(x)
+    last = ends(x, p.max_bins)
     for edge in edges:
-        edge.bin = np.searchsorted(last, edge.value)
+        edge.bin = find_bin(last, edge.value)
     feature.bins = len(last)
+
+
+def find_bin(last, x):
+    """Return the first bin whose largest value is not less than x."""
+    low, high = 0, len(last)
+    while low < high:
+        middle = (low + high) // 2
+        if last[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def ends(x, bins):
@@ -35,7 +50,7 @@ def ends(x, bins):
     n, distinct = len(x), 1
     for i in range(1, n):
         distinct += x[i] != x[i - 1]
-    last = np.empty(min(distinct, bins), np.float32)
+    last = np.empty(min(distinct, bins))
     made, begun = 0, 0
     for i in range(n):
         if i + 1 < n and x[i + 1] == x[i]:

@@ -67,14 +67,14 @@ PER_NODE = {
     "moved": total(
         "i8", 2, split_nodes
     ),  # the sums of samples that go another way than the missing do
-    "low": total("f4", split_nodes, combine="max"),  # of values that go left
-    "high": total("f4", split_nodes, combine="min"),  # and right
+    "low": total("f8", split_nodes, combine="max"),  # of values that go left
+    "high": total("f8", split_nodes, combine="min"),  # and right
 }
 """What is known of the nodes of a level, from 0."""
 
 FOREST = {
     "feature": value("i4", forest_shape, init=-1, grows=True),  # -1: a leaf
-    "cut": value("f4", forest_shape, grows=True),
+    "cut": value("f8", forest_shape, grows=True),
     "default_left": value("b1", forest_shape, grows=True),
     "weight": value("f4", forest_shape, grows=True),
     "gain": value("f4", forest_shape, grows=True),

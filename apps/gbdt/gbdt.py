@@ -88,7 +88,7 @@ class GBDT(Program):
         node=value("i2", kept=False),
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
-    entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
+    entry = Edge("sample", "feature", value=data("f8"), bin=mirror("u1"), held_out="sample")
     tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
 
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`

@@ -84,14 +84,20 @@ def divide(tau, p):
 
 
 def cuts_between(low, high):
-    """Return the cuts in single precision: values below go left. Where one side has no values, all
-    that are there go to the other.
+    """Return the cuts: values below go left. They are numbers of 32 bits, which other programs
+    read, where one lies between. Where one side has no values, all that are there go to the other.
     """
-    largest = np.finfo(np.float32).max
+    largest = float(np.finfo(np.float32).max)
     low, high = np.maximum(low, -largest), np.minimum(high, largest)
-    middle = (low / 2 + high / 2).astype(np.float32)
-    middle = np.where(middle > low, middle, high)
-    return np.where(high == largest, largest, np.where(low == -largest, -largest, middle))
+    cut = middle(low.astype(np.float32), high.astype(np.float32)).astype(np.float64)
+    cut = np.where((cut > low) & (cut <= high), cut, middle(low, high))
+    return np.where(high == largest, largest, np.where(low == -largest, -largest, cut))
+
+
+def middle(low, high):
+    """Return the middle of each two values, or the upper one where it rounds to the lower."""
+    half = low / 2 + high / 2
+    return np.where(half > low, half, high)
 
 
 def is_grown(tau):

@@ -48,8 +48,8 @@ def move_winners(feature, edges, tau):
     if not found:
         return
     sums, single = np.zeros((2, nodes), np.int64), feature.bins == 1
-    low = np.full(nodes, -np.inf, np.float32)
-    high = np.full(nodes, np.inf, np.float32)
+    low = np.full(nodes, -np.inf)
+    high = np.full(nodes, np.inf)
     for edge in edges:
         node = edge.sample.state[2]
         if cut[node] >= 0:

@@ -221,6 +221,15 @@ def test_cuts_lie_between_values():
     assert cuts_between(low, high).tolist() == [0.5, two, -largest, largest, largest]
 
 
+def test_cuts_between_values_that_are_one_in_32_bits():
+    """As are times in seconds, of which 32 bits hold each 128th."""
+    low = np.array([1.7e9, 1.7e9, 0.1])
+    high = np.array([1.7e9 + 1, np.nextafter(1.7e9, np.inf), 0.2])
+    cuts = cuts_between(low, high)
+    assert (cuts > low).all() and (cuts <= high).all()
+    assert cuts[0] == 1.7e9 + 0.5 and cuts[2] == np.float32(0.15)
+
+
 def test_a_sample_settles():
     tau = Row(nodes=2, child=[5, 4, 3, 3])
     for node, moved, child in ((2, 0, 5), (2, 1, 4), (3, 0, 3), (3, 1, 3)):

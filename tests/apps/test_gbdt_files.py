@@ -132,3 +132,15 @@ def test_zeros_of_text_are_values_and_those_of_tables_are_not(
     (tmp_path / name).write_text(text)
     assert main(["run", "gbdt", str(tmp_path / name), "--epochs", "0"]) == 0
     assert f"2 features, {entries} entries" in capsys.readouterr().out
+
+
+def test_times_in_seconds_keep_their_digits(tmp_path):
+    """Of which 32 bits hold each 128th: labels that change each 50 s are learned, and predicted."""
+    rng = np.random.default_rng(3)
+    time = 1.7e9 + rng.uniform(0, 400, 600)
+    label = (time - 1.7e9) % 100 < 50
+    lines = [f"{t:.3f},{int(y)}" for t, y in zip(time, label, strict=True)]
+    (tmp_path / "times.csv").write_text("\n".join(["time,label", *lines]) + "\n")
+    data = str(tmp_path / "times.csv")
+    chances = tux.run(GBDT(max_iter=6, max_depth=3), data).predict(data)
+    assert np.mean((chances > 0.5) == label) > 0.97

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tux.networkx_backend.lists import NeighbourLists, sort_part
+from tux.networkx_backend.lists import NeighbourLists
 from tux.networkx_backend.twister import draw_below, draws_of, give_back, shuffle
 
 
@@ -37,14 +37,6 @@ def test_fewer_entries_take_less_room():
     lists = NeighbourLists.of(np.array([2, 1]), np.array([0, 1, 0]))
     assert lists.first(3) is lists
     assert len(lists.first(2).packed) == 2 + 7
-
-
-def test_parts_are_sorted():
-    for length in (5, 300):
-        numbers = np.random.default_rng(1).permutation(length)
-        expected = [*numbers[:2], *sorted(numbers[2:-1]), numbers[-1]]
-        sort_part(numbers, 2, length - 1)
-        assert numbers.tolist() == expected
 
 
 def test_random_numbers_are_those_of_python():

@@ -36,7 +36,10 @@ class TileEnd(NamedTuple):
         """Return the offsets of `rows` (m,), which lie in tiles."""
         offsets = empty_column(len(rows), np.uint16)
         own = TileEnd(offsets, first, bounds)
-        spread(lambda part: _subtract(rows, *own, part.start, part.stop), slices(len(rows)))
+        spread(
+            lambda part: _subtract(rows, *own, own.tile(part.start), part.start, part.stop),
+            slices(len(rows)),
+        )
         return own
 
     def rows(self, lo: int = 0, hi: int | None = None) -> np.ndarray:
@@ -44,8 +47,15 @@ class TileEnd(NamedTuple):
         hi = len(self.offsets) if hi is None else hi
         rows = empty_column(hi - lo, np.int32)
         own = self._replace(offsets=freeze(self.offsets))
-        spread(lambda part: _add(rows, *own, lo, part.start, part.stop), slices(hi - lo))
+        spread(
+            lambda part: _add(rows, *own, own.tile(lo + part.start), lo, part.start, part.stop),
+            slices(hi - lo),
+        )
         return rows
+
+    def tile(self, edge: int) -> int:
+        """Return the tile of an edge."""
+        return int(np.searchsorted(self.bounds, edge, "right")) - 1
 
 
 class GroupedEnd(NamedTuple):
@@ -110,9 +120,8 @@ def count_rows(end: End, n: int) -> np.ndarray:
 
 
 @cached_njit
-def _subtract(rows, offsets, first, bounds, lo, hi):  # type: ignore[no-untyped-def]
-    """Write the offsets of the rows lo..hi."""
-    tile = np.searchsorted(bounds, lo, "right") - 1
+def _subtract(rows, offsets, first, bounds, tile, lo, hi):  # type: ignore[no-untyped-def]
+    """Write the offsets of the rows lo..hi, of which the first lies in `tile`."""
     for e in range(lo, hi):
         while e >= bounds[tile + 1]:
             tile += 1
@@ -120,9 +129,10 @@ def _subtract(rows, offsets, first, bounds, lo, hi):  # type: ignore[no-untyped-
 
 
 @cached_njit
-def _add(rows, offsets, first, bounds, begin, lo, hi):  # type: ignore[no-untyped-def]
-    """Write the rows of the edges begin + lo .. begin + hi to lo..hi."""
-    tile = np.searchsorted(bounds, begin + lo, "right") - 1
+def _add(rows, offsets, first, bounds, tile, begin, lo, hi):  # type: ignore[no-untyped-def]
+    """Write the rows of the edges begin + lo .. begin + hi, of which the first lies in `tile`, to
+    lo..hi.
+    """
     for e in range(begin + lo, begin + hi):
         while e >= bounds[tile + 1]:
             tile += 1

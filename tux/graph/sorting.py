@@ -18,11 +18,17 @@ from tux.arrays.integers import index_dtype
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import ArrayPieces
 from tux.base.compiled import cached_njit
+from tux.base.merge_sort import compiled_merge_sort
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread, threads
 from tux.rows.table import freeze
 
 SPARSE = 8
 """Keys for each entry from which on those of a group are compared instead of counted."""
+
+PLACE_BITS = np.uint64(32)
+"""The bits of an entry's place in its group where keys are compared."""
+
+LAST_PLACE = np.uint64(2**32 - 1)
 
 SHARE = 2
 """The share of the memory that is left in which entries are put into order at a time, as 1 / SHARE:
@@ -119,9 +125,12 @@ def _places(keys, width, bounds, places):  # type: ignore[no-untyped-def]
             least, most = min(least, own[i]), max(most, own[i])
         span = np.int64(most) - np.int64(least) + 1
         if span > SPARSE * size:  # to go through the keys that are not there takes longer
-            order = np.argsort(own, kind="mergesort")
+            pairs = np.empty(size, np.uint64)  # of a key, and the place of an entry that has it
             for i in range(size):
-                own[order[i]] = lo - begin + i
+                pairs[i] = np.uint64(own[i]) << PLACE_BITS | np.uint64(i)
+            compiled_merge_sort(pairs)
+            for i in range(size):
+                own[pairs[i] & LAST_PLACE] = lo - begin + i
             continue
         free = np.zeros(span + 1, np.int64)
         for i in range(size):

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.merge_sort import compiled_merge_sort
 from tux.base.parallel import spread, threads
 from tux.networkx_backend.graph import CompactGraph
-from tux.networkx_backend.lists import NeighbourLists, neighbour, sort_part
+from tux.networkx_backend.lists import NeighbourLists, neighbour
 from tux.networkx_backend.weighted_betweenness import weighted_dependencies
 
 ENTRIES_AT_ONCE = 1 << 22
@@ -69,7 +70,7 @@ def _accumulate(lists, sources, endpoints, rows):  # type: ignore[no-untyped-def
         row = rows[i]
         count = _search(lists, sources[i], places, queue, sigma, bounds, leads)
         for place in range(count - 1, -1, -1):
-            sort_part(leads, bounds[place], bounds[place + 1])
+            compiled_merge_sort(leads[bounds[place] : bounds[place + 1]])
             delta = 0.0
             for at in range(bounds[place + 1] - 1, bounds[place] - 1, -1):
                 delta += sigma[place] * shares[leads[at]]

@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.merge_sort import compiled_merge_sort
 from tux.networkx_backend.breadth_first import breadth_first
 from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.lists import neighbour
@@ -49,7 +50,7 @@ def _flatten(parents):  # type: ignore[no-untyped-def]
 @cached_njit
 def _most_frequent(roots):  # type: ignore[no-untyped-def]
     samples = len(roots)
-    roots.sort()
+    compiled_merge_sort(roots)
     best, most, count = roots[0], 0, 0
     for i in range(samples):
         count = count + 1 if i > 0 and roots[i] == roots[i - 1] else 1

@@ -24,7 +24,6 @@ PIECES_PER_THREAD = 8
 LEAST_VERTICES = 64
 """Vertices of a piece of `pieces_of`."""
 
-FEW_NUMBERS = 64
 BYTES_AT_ONCE = 8  # that `neighbour` reads, of which it takes the first
 
 
@@ -130,20 +129,6 @@ def _pack(lists, neighbours):  # type: ignore[no-untyped-def]
 def _unpack(lists, begin, found):  # type: ignore[no-untyped-def]
     for i in range(len(found)):
         found[i] = neighbour(lists, begin + i)
-
-
-@cached_njit
-def sort_part(numbers, begin, end):  # type: ignore[no-untyped-def]
-    """Sort numbers[begin:end]; a call of numpy for a few numbers takes longer than to sort them."""
-    if end - begin > FEW_NUMBERS:
-        numbers[begin:end].sort()
-        return
-    for i in range(begin + 1, end):
-        moved, at = numbers[i], i - 1
-        while at >= begin and numbers[at] > moved:
-            numbers[at + 1] = numbers[at]
-            at -= 1
-        numbers[at + 1] = moved
 
 
 @cached_njit

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.compiled import cached_njit
+from tux.base.merge_sort import compiled_merge_sort
 from tux.base.parallel import spread
-from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, sort_part, write_neighbour
+from tux.networkx_backend.lists import NeighbourLists, cut, neighbour, write_neighbour
 
 
 @cached_njit
@@ -51,7 +52,7 @@ def _place_higher(lists, ranks, first, end, higher):  # type: ignore[no-untyped-
             rank = ranks[neighbour(lists, at)]
             found[count] = rank  # the next one takes its place, unless it is kept
             count += rank > own
-        sort_part(found, 0, count)
+        compiled_merge_sort(found[:count])
         for i in range(count):
             write_neighbour(higher, higher.offsets[own] + i, found[i])
 

@@ -29,6 +29,7 @@ from tux.base.alias import fill_aliases
 from tux.base.compiled import cached_njit
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
+from tux.base.merge_sort import compiled_merge_sort
 from tux.base.random import GOLDEN, draw_share, key, mix, permutation, uniforms
 from tux.io.samples.samples import CLASSES, SampleData
 from tux.synthetic.corpus import next_uniform
@@ -60,7 +61,7 @@ def _draw(bounds, keys, chance, alias, name, weight, feature, margin, label):  #
                 seen[rank] = i
                 feature[at] = name[rank]
                 at += 1
-        feature[bounds[i] : at] = np.sort(feature[bounds[i] : at])
+        compiled_merge_sort(feature[bounds[i] : at])
         for j in range(bounds[i], at):  # in this order, whatever that of the draws
             total += weight[feature[j] - 1]
         margin[i] = total

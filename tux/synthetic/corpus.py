@@ -26,6 +26,7 @@ from tux.base.alias import fill_aliases
 from tux.base.compiled import cached_njit
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
+from tux.base.merge_sort import compiled_merge_sort
 from tux.base.random import key, permutation, uniforms
 from tux.synthetic.sizes import apportion_total
 
@@ -79,10 +80,10 @@ def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
     logs = np.empty(len(shapes))
     for i in range(len(out)):
         state[0] = keys[i]
+        top, total = -np.inf, 0.0
         for j in range(len(shapes)):
             logs[j] = _log_gamma_draw(shapes[j], state)
-        top = logs.max()
-        total = 0.0
+            top = max(top, logs[j])
         for j in range(len(shapes)):
             logs[j] = np.exp(logs[j] - top)
             total += logs[j]
@@ -105,16 +106,17 @@ def _topic(mixed, u):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # type: ignore[no-untyped-def]
+def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally, tokens):  # type: ignore[no-untyped-def]
     """Draw the bags of words of documents, words in ascending order; those of document d are
     ``bounds[d] : bounds[d + 1]`` of `word` and `count`.
 
     `tally`: tokens by document and topic, and by topic and word; not kept if they have no rows.
+    `tokens` has room for those of the longest.
     """
     by_document, by_topic = tally
     state, mixed = np.empty(1, np.uint64), np.empty(theta.shape[1])
     vocabulary = alias.shape[1]
-    tokens, entries = np.empty(lengths.max(), np.int32), 0
+    entries = 0
     for d in range(len(lengths)):
         state[0] = keys[d]
         total = 0.0
@@ -131,7 +133,8 @@ def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # t
             if len(by_document):
                 by_document[d, k] += 1
                 by_topic[k, w] += 1
-        bag = np.sort(tokens[: lengths[d]])
+        bag = tokens[: lengths[d]]
+        compiled_merge_sort(bag)
         previous = -1
         for w in bag:
             if w != previous:
@@ -246,6 +249,7 @@ def _bags(
         count,
         bounds,
         tuple(tally or (none, none)),
+        np.empty(lengths.max(), np.int32),
     )
     word, count = word[: bounds[-1]], count[: bounds[-1]].copy()
     return word + np.int32(1), count, bounds
