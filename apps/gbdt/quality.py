@@ -67,14 +67,11 @@ def recall(sample, edges, tau, p):
     derive(sample, climb_trees(0, tau.base, edges, tau), tau, p)
 
 
-def probability(sample, edges, tau):
-    """Return the probability that a sample is of the second class."""
-    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
-
-
-def prediction(sample, edges, tau):
-    """Return the predicted label of a sample."""
-    return margin(edges, tau)
+def response(sample, edges, tau, p):
+    """Return what the score of a sample predicts: the probability of the second class, or the
+    label.
+    """
+    return p.loss.response(margin(edges, tau))
 
 
 def add_loss(sample, tau, p):

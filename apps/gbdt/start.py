@@ -55,13 +55,7 @@ def sum_of_weights(tau):
 def begin(tau, p):
     """Set the first score: the constant of least loss, which XGBoost starts from, too."""
     tau.seen, tau.depth = sum_of_weights(tau), p.max_depth
-    mean = join_sums(tau.labels, tau.unit_g) / tau.seen
-    if p.loss.of_classes and abs(mean) >= 1:
-        raise DataError(
-            "the samples of one class have all the weight",
-            do="give samples of both; for labels that are numbers, --loss squared",
-        )
-    tau.base = p.loss.start(mean)
+    tau.base = p.loss.start(join_sums(tau.labels, tau.unit_g) / tau.seen)
 
 
 def go_on(tau):
