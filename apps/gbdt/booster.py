@@ -60,10 +60,13 @@ def columns(ids):
 
 def objective(program):
     """Return what XGBoost knows of the loss."""
+    loss = LOSSES[program.loss]
     settings = {"reg_loss_param": {"scale_pos_weight": "1"}}
-    if LOSSES[program.loss].wide:
+    if loss.wide:
         settings = {"softmax_multiclass_param": {"num_class": str(trees_of_epoch(program))}}
-    return {"name": LOSSES[program.loss].objective, **settings}
+    elif loss.max_step:
+        settings = {"poisson_regression_param": {"max_delta_step": str(loss.max_step)}}
+    return {"name": loss.objective, **settings}
 
 
 def xgboost(program, model):

@@ -2,6 +2,11 @@
 each class, one after the other, all by the derivatives at the scores before the first of them, as
 XGBoost's multi:softprob has it. Trees of the classes take turns: tree t is of class t modulo K.
 
+    loss = -log p_y,    p_k = exp(m_k) / sum_j exp(m_j)
+
+Its second derivative by m_k counts twice, as in XGBoost: p_k (1 - p_k) is the diagonal of a matrix,
+and 2 p_k (1 - p_k) bounds how the loss bends where all scores change.
+
 The functions have the names of those in `start.py`, `growing.py` and `quality.py`, which are for
 samples with one score.
 """
@@ -13,9 +18,31 @@ import math
 import numpy as np
 
 from tux.apps.blockpg.ranking import bin_of
-from tux.apps.gbdt.growing import set_units
+from tux.apps.gbdt.growing import LEAST_H, set_units
 from tux.apps.gbdt.quality import leaf
 from tux.apps.linear.softmax import shares
+
+
+def slopes(own, chance):
+    """Return (g, h) of the loss softmax by the score of a class, by its probability and whether it
+    is the sample's own.
+    """
+    return chance - (1.0 if own else 0.0), max(2 * chance * (1 - chance), LEAST_H)
+
+
+def loss(y, m):
+    """Return the loss softmax at the scores m (K,), without an overflow."""
+    top, both = m[0], 0.0
+    for k in range(1, len(m)):
+        top = max(top, m[k])
+    for k in range(len(m)):
+        both += math.exp(m[k] - top)
+    return top - m[int(y)] + math.log(both)
+
+
+def level(mean):
+    """Return the score with which all classes begin."""
+    return 0.0
 
 
 def begin_score(sample, tau, p):

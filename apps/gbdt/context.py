@@ -20,7 +20,7 @@ class BoostedSamples(Samples):
 
     def multiclass(self, program):
         """Return whether there may be more than two classes, as the loss says."""
-        return LOSSES[program.loss].wide
+        return LOSSES[program.loss].wide is not None
 
     def specialise(self, program, facts):
         """Return the program with the names of the classes, and room for the trees of the model
@@ -111,5 +111,6 @@ OF_A_TREE = {
     **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
     **{name: total("i8") for name in ("all_g", "all_h")},
     **{name: total("i8", 2) for name in ("weights", "labels")},
+    "small": total("i8"),  # labels that the loss does not know
     **{name: total(combine="max") for name in ("most_g", "most_h")},
 }

@@ -114,7 +114,7 @@ class GBDT(Program):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
         check_positive_weight(self, LOSSES[self.loss])
-        self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
+        self.monitor = LOSSES[self.loss].judged
 
     def setup(self):
         return rounds.begin_stages(self)

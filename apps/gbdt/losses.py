@@ -2,23 +2,29 @@
 
     logistic    log(1 + exp(-y m)), y being -1 or +1
     squared     (m - y)^2 / 2, y being any number
-    softmax     -log p_y, y being the number of a class of K, of which each has a score:
-                p_k = exp(m_k) / sum_j exp(m_j)
+    poisson     exp(m) - y m + log y!, y being a count, or any number from 0 on
 
-and the constant score at which boosting begins: the one of least loss; of softmax 0 for all
-classes. The second derivative of softmax by m_k counts twice, as XGBoost has it: p_k (1 - p_k) is
-the diagonal of a matrix, and 2 p_k (1 - p_k) bounds how the loss bends where all scores change.
+and the constant score at which boosting begins: the one of least loss. The loss softmax, of a score
+for each class, is told in `classes.py`.
+
+The second derivative of poisson, exp(m), is taken where the score has grown by `MAX_STEP`, and no
+tree lets a score grow or fall by more before its learning rate: both are XGBoost's
+`max_delta_step`, whose default it is for counts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from tux.apps.gbdt import classes
+from tux.apps.gbdt.growing import LEAST_H
 from tux.base.errors import DataError
 
-LEAST_H = 1e-16  # as XGBoost has it
+MAX_STEP = 0.7
+MAX_EXPONENT = 700.0  # of a number in double precision
 
 
 def logistic(y, m):
@@ -47,7 +53,7 @@ def log_odds(mean):
 
 def logistic_chance(m):
     """Return the probability of the second class, without an overflow."""
-    return 1 / (1 + math.exp(min(-m, 700.0)))
+    return 1 / (1 + exponential(-m))
 
 
 def squared_slopes(y, m):
@@ -60,38 +66,40 @@ def squared_loss(y, m):
     return (m - y) * (m - y) / 2
 
 
+def exponential(m):
+    """Return exp(m), without an overflow."""
+    return math.exp(min(m, MAX_EXPONENT))
+
+
+def poisson(y, m):
+    """Return (g, h) of the Poisson loss."""
+    return exponential(m) - y, exponential(m + MAX_STEP)
+
+
+def poisson_loss(y, m):
+    """Return the Poisson loss, the negative log likelihood, alone."""
+    return exponential(m) - y * m + math.lgamma(max(y, 0.0) + 1.0)
+
+
+def log_mean(mean):
+    """Return the logarithm of the mean of labels. DataError if all are 0."""
+    if not mean > 0:
+        raise DataError("all labels are 0", do="give samples with other labels too")
+    return math.log(mean)
+
+
 def same(m):
     """Return the score itself."""
     return m
 
 
-def softmax(own, chance):
-    """Return (g, h) of the loss softmax by the score of a class, by its probability and whether it
-    is the sample's own.
-    """
-    return chance - (1.0 if own else 0.0), max(2 * chance * (1 - chance), LEAST_H)
-
-
-def softmax_loss(y, m):
-    """Return the loss softmax at the scores m (K,), without an overflow."""
-    top, both = m[0], 0.0
-    for k in range(1, len(m)):
-        top = max(top, m[k])
-    for k in range(len(m)):
-        both += math.exp(m[k] - top)
-    return top - m[int(y)] + math.log(both)
-
-
-def level(mean):
-    """Return the score with which all classes begin."""
-    return 0.0
-
-
 class Loss(NamedTuple):
     """`slopes` gives (g, h), `value` the loss, `start` the first score by the mean label, and
-    `response` what a score predicts. `objective` is what XGBoost calls the loss. `wide`: samples
-    have a score for each class; then labels are the numbers of classes, and `slopes` is asked for
-    each class.
+    `response` what a score predicts. `objective` is what XGBoost calls the loss, and `judged` the
+    metric of held-out samples by which a model is chosen. Labels are `low` or more. `max_step`
+    bounds the weight of a leaf before the learning rate, if it is not 0. `wide`: the
+    module with the functions of samples that have a score for each class; then labels are the
+    numbers of classes, and `slopes` is asked for each class.
     """
 
     slopes: Callable[..., tuple[float, float]]
@@ -100,11 +108,29 @@ class Loss(NamedTuple):
     response: Callable[[float], float]
     of_classes: bool
     objective: str
-    wide: bool = False
+    judged: str = "test_logloss"
+    low: float = -math.inf
+    max_step: float = 0.0
+    wide: ModuleType | None = None
 
 
 LOSSES = {
     "logistic": Loss(logistic, logistic_loss, log_odds, logistic_chance, True, "binary:logistic"),
-    "squared": Loss(squared_slopes, squared_loss, float, same, False, "reg:squarederror"),
-    "softmax": Loss(softmax, softmax_loss, level, same, True, "multi:softprob", wide=True),
+    "squared": Loss(
+        squared_slopes, squared_loss, float, same, False, "reg:squarederror", "test_rmse"
+    ),
+    "softmax": Loss(
+        classes.slopes, classes.loss, classes.level, same, True, "multi:softprob", wide=classes
+    ),
+    "poisson": Loss(
+        poisson,
+        poisson_loss,
+        log_mean,
+        exponential,
+        False,
+        "count:poisson",
+        judged="test_loss",
+        low=0.0,
+        max_step=MAX_STEP,
+    ),
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.apps.gbdt.growing import derive
+from tux.apps.gbdt.start import check_labels
 from tux.program.fields import total
 from tux.stages.computed import metric
 
@@ -85,18 +86,20 @@ def judge(sample, edges, tau, p):
     sample.score = climb_trees(sample.climbed, before, edges, tau)
     sample.climbed = tau.tree
     tau.tested += 1
+    tau.small += sample.label < p.loss.low
     tau.test_losses += p.loss.value(sample.label, sample.score)
     if p.loss.of_classes:
         tau.right += (sample.score > 0) == (sample.label > 0)
         tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
     else:
-        tau.squares += (sample.score - sample.label) ** 2
+        tau.squares += (p.loss.response(sample.score) - sample.label) ** 2
 
 
 def report(tau, p):
     """Set the means over held-out samples."""
     if tau.tested == 0:
         return
+    check_labels(tau, p)
     if p.loss.of_classes:
         tau.test_logloss = tau.test_losses / tau.tested
         tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)

@@ -5,32 +5,27 @@ those of `classes.py`.
 
 from __future__ import annotations
 
-from tux.apps.gbdt import classes, growing, moves, quality, splits, start
+from tux.apps.gbdt import growing, moves, quality, splits, start
 from tux.apps.gbdt.context import trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
 from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Repeat
 
 
-def is_wide(program):
-    """Return whether samples have a score for each class."""
-    return LOSSES[program.loss].wide
-
-
 def begin_stages(program):
     """Return the stages before the first tree of all."""
-    of = classes if is_wide(program) else start
+    of = LOSSES[program.loss].wide or start
     return start.stages_before(start.begin, ForEach("sample", of.begin_score))
 
 
 def go_on_stages(program):
     """Return the stages before the first tree that follows those of a model."""
-    of = classes if is_wide(program) else quality
+    of = LOSSES[program.loss].wide or quality
     return start.stages_before(start.go_on, Exchange(of.recall, over="sample", cut=False))
 
 
 def tree_stages(program):
     """Return the stages that grow a tree, of which samples then know the leaf."""
-    of = classes if is_wide(program) else growing
+    of = LOSSES[program.loss].wide or growing
     drawn = [ForEach("sample", growing.leave_out)] if program.subsample < 1 else []
     if program.colsample_bytree < 1:
         drawn.append(ForEach("feature", growing.draw))
@@ -54,14 +49,14 @@ def tree_stages(program):
 
 def epoch_stages(program):
     """Return the stages of an epoch."""
-    tree = tree_stages(program)
-    if not is_wide(program):
+    tree, of = tree_stages(program), LOSSES[program.loss].wide
+    if of is None:
         return [*tree, GlobalSync(growing.finish)]
-    turn = GlobalSync(classes.take_turns), Barrier()
+    turn = GlobalSync(of.take_turns), Barrier()
     return [
         Repeat(*tree, *turn, times=trees_of_epoch(program)),
-        ForEach("sample", classes.derive),
-        GlobalSync(classes.finish),
+        ForEach("sample", of.derive),
+        GlobalSync(of.finish),
     ]
 
 
@@ -69,6 +64,6 @@ def quality_stages(program, *, held_out):
     """Return the stages that measure the quality, also by held-out samples if there are any."""
     stages = [ForEach("sample", quality.add_loss, once=True)]
     if held_out:
-        judge = classes.judge if is_wide(program) else quality.judge
-        stages.append(Exchange(judge, over="sample", held_out=True))
+        of = LOSSES[program.loss].wide or quality
+        stages.append(Exchange(of.judge, over="sample", held_out=True))
     return [*stages, GlobalSync(quality.report)]

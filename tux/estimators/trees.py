@@ -10,6 +10,8 @@ import numpy as np
 from tux.api.result import Run
 from tux.apps.gbdt import GBDT
 from tux.apps.gbdt.context import trees_of_epoch
+from tux.apps.gbdt.losses import LOSSES
+from tux.base.errors import UsageError
 from tux.base.text import join_class_names
 from tux.estimators.conventions import (
     RegressorMixin,
@@ -37,24 +39,8 @@ class BoostedTrees(MatrixEstimator):
 
     n_features_in_: int
     max_depth: int
+    n_jobs: int | None
     _run: Run | None
-
-    def __init__(
-        self,
-        max_iter: int = 100,
-        *,
-        learning_rate: float = 0.3,
-        max_depth: int = 6,
-        l2: float = 1.0,
-        min_child_weight: float = 1.0,
-        min_gain: float = 0.0,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        max_bins: int = 255,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        set_parameters(self, locals())
 
     def _grow_trees(
         self, chosen: dict[str, str], X: Any, label: np.ndarray, weight: np.ndarray
@@ -165,9 +151,28 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
 
 
 class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
-    """Gradient boosted trees for numbers, by the squared error. The parameters and what is fitted
-    are those of `BoostedTreesClassifier`.
+    """Gradient boosted trees for numbers. `loss`: "squared", half the squared error; or "poisson",
+    for counts or other numbers from 0 on, whose predictions are positive. The other parameters and
+    what is fitted are those of `BoostedTreesClassifier`.
     """
+
+    def __init__(
+        self,
+        max_iter: int = 100,
+        *,
+        loss: str = "squared",
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        l2: float = 1.0,
+        min_child_weight: float = 1.0,
+        min_gain: float = 0.0,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = 255,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
         """Grow trees for samples `X` (n, features), dense or sparse, and their numbers `y` (n,)."""
@@ -181,14 +186,21 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         self._run = getattr(self, "_run", None)
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": REALS, "y_numeric": True}
         X, y = validate_data(self, X, y, reset=self._run is None, **how)
-        self._grow_trees(
-            {"loss": "squared"}, in_32_bits(X), np.asarray(y), weights(sample_weight, X)
-        )
+        self._grow_trees(self._loss(), in_32_bits(X), np.asarray(y), weights(sample_weight, X))
         return self
+
+    def _loss(self) -> dict[str, str]:
+        """Return the parameters of the program that say the loss. UsageError for one of classes."""
+        if self.loss in LOSSES and LOSSES[self.loss].of_classes:
+            numbers = [name for name, loss in LOSSES.items() if not loss.of_classes]
+            raise UsageError(
+                f"the loss {self.loss} is for classes", do=f"choose one of: {', '.join(numbers)}"
+            )
+        return {"loss": self.loss}
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of each sample, (n,)."""
-        return np.asarray(self._scores(X, {"loss": "squared"}), np.float64)
+        return np.asarray(self._scores(X, self._loss()), np.float64)
 
 
 def _forest(fitted: Run, depth: int) -> dict[str, np.ndarray]:

@@ -53,6 +53,8 @@ def derivatives(loss, y, m):
     """Return the derivatives (g, h) of each sample's loss, (n,); of each class's score, (n, K)."""
     if loss == "squared":
         return m - y, np.ones(len(y))
+    if loss == "poisson":
+        return np.exp(m) - y, np.exp(m + 0.7)
     if loss == "softmax":
         chance = np.exp(m - m.max(axis=1, keepdims=True))
         chance /= chance.sum(axis=1, keepdims=True)
@@ -67,6 +69,8 @@ def first_score(loss, y):
     mean = float(y.astype("f8").mean())
     if loss == "logistic":
         return math.log((1 + mean) / (1 - mean))
+    if loss == "poisson":
+        return math.log(mean)
     return 0.0 if loss == "softmax" else mean
 
 
@@ -76,13 +80,15 @@ def units(v):
     return unit, np.floor(v / unit + 0.5).astype(np.int64)
 
 
-def best_split(binned, g, h, scale, least_h, l2):
+def best_split(binned, g, h, scale, least_h, l2, most):
     """Return (gain, -code) of the best split of these samples, or None. `binned` (n, p), -1
-    missing.
+    missing. `most` bounds the weights of leaves.
     """
 
     def fit(G, H):
-        return (G * scale[0]) ** 2 / (H * scale[1] + l2)
+        G, H = G * scale[0], H * scale[1] + l2
+        step = min(abs(G / H), most)
+        return 2 * step * abs(G) - step * step * H
 
     found = []
     for k in range(binned.shape[1]):
@@ -136,21 +142,22 @@ def grow(
         for k in range(shape[1]):
             row = {name: out[name][t + k] for name in FIELDS}
             kinds = g[:, k], h[:, k], (unit_g, unit_h)
-            node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h)
+            most = 0.7 if loss == "poisson" else np.inf
+            node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h, most)
             m[:, k] += row["weight"][node]
     return out, m if shape[1] > 1 else m[:, 0]
 
 
-def grow_tree(row, x, binned, g, h, scale, depth, rate, l2, least_h):
+def grow_tree(row, x, binned, g, h, scale, depth, rate, l2, least_h, most):
     """Fill a tree's fields by node; return the leaf of each sample."""
     node = np.ones(len(x), int)
     for n in range(1, 2 ** (depth + 1)):
         at = node == n
         G, H = g[at].sum() * scale[0], h[at].sum() * scale[1]
-        row["weight"][n] = -rate * G / (H + l2) if H > 0 else 0
+        row["weight"][n] = -rate * np.clip(G / (H + l2), -most, most) if H > 0 else 0
         split = None
         if n < 2**depth and at.any():
-            split = best_split(binned[at], g[at], h[at], scale, least_h, l2)
+            split = best_split(binned[at], g[at], h[at], scale, least_h, l2, most)
         if split is None:
             continue
         k, code = divmod(-split[1], 512)
