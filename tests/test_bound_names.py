@@ -69,7 +69,6 @@ MANY_NAMES = {
         tux/io/source/table_lines.py::first_rows
         """,
     "steps one after the other, each on what the one before has made": """
-        apps/gbdt/booster.py::xgboost
         stages/analysis/plan.py::_why_one_thread
         stages/analysis/plan.py::plan_tiles
         stages/exchange.py::calls

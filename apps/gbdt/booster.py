@@ -6,8 +6,10 @@ import json
 
 import numpy as np
 
-from tux.apps.blockpg.weights import classes
+from tux.apps.blockpg.weights import classes, parse_labels
+from tux.apps.gbdt.context import forest_shape, trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
+from tux.program.input import class_names
 from tux.program.report import Document
 
 VERSION = [2, 1, 0]  # of XGBoost, which later ones read too
@@ -21,8 +23,7 @@ def count_trees(model):
 
 def by_node(program, model, name):
     """Return a field of all nodes, (trees, nodes)."""
-    room = program.trees_before + program.max_iter
-    held = np.asarray(model.fields["tau"][name])[0].reshape(room, -1)
+    held = np.asarray(model.fields["tau"][name])[0].reshape(forest_shape(program))
     return held[: count_trees(model)]
 
 
@@ -39,6 +40,13 @@ def trees(program, model):
     }
 
 
+def labels(program):
+    """Return the labels of the classes, as numbers if all are."""
+    if LOSSES[program.loss].wide:
+        return parse_labels(class_names(program.classes))
+    return classes(program.negative, program.positive)
+
+
 def columns(ids):
     """Return the columns of features in XGBoost, their number, and their names if they have some.
     Ids that are whole numbers from 0 are the columns themselves, as where XGBoost reads the same
@@ -50,41 +58,47 @@ def columns(ids):
     return np.arange(len(ids)), len(ids), [str(name) for name in ids]
 
 
+def objective(program):
+    """Return what XGBoost knows of the loss."""
+    loss = LOSSES[program.loss]
+    settings = {"reg_loss_param": {"scale_pos_weight": "1"}}
+    if loss.wide:
+        settings = {"softmax_multiclass_param": {"num_class": str(trees_of_epoch(program))}}
+    elif loss.max_step:
+        settings = {"poisson_regression_param": {"max_delta_step": str(loss.max_step)}}
+    return {"name": loss.objective, **settings}
+
+
 def xgboost(program, model):
     """Return the document that `xgboost.Booster.load_model` reads."""
     loss = LOSSES[program.loss]
     column, width, names = columns(model.ids["feature"])
-    base = float(model.fields["tau"]["base"][0])
-    start = 1 / (1 + np.exp(-base)) if loss.of_classes else base
+    start = float(loss.response(float(model.fields["tau"]["base"][0])))
     fields = trees(program, model)
     made = [_tree(t, fields, column, width) for t in range(count_trees(model))]
-    parameters = {"num_parallel_tree": "1", "num_trees": str(len(made))}
+    group, count = trees_of_epoch(program), len(made)
     booster = {
         "model": {
-            "gbtree_model_param": parameters,
-            "iteration_indptr": list(range(len(made) + 1)),
-            "tree_info": [0] * len(made),
+            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(count)},
+            "iteration_indptr": list(range(0, count + 1, group)),
+            "tree_info": [t % group for t in range(count)],
             "trees": made,
         },
         "name": "gbtree",
     }
-    attributes = {}
-    if loss.of_classes:
-        named = classes(program.parameters["negative"], program.parameters["positive"])
-        attributes["classes"] = json.dumps(named)
     learner = {
-        "attributes": attributes,
+        "attributes": {"classes": json.dumps(labels(program))} if loss.of_classes else {},
         "feature_names": names,
         "feature_types": ["float"] * len(names),
         "gradient_booster": booster,
         "learner_model_param": {
-            "base_score": repr(float(start)),
+            "base_score": repr(start),
             "boost_from_average": "0",
-            "num_class": "0",
+            "num_class": str(group if loss.wide else 0),
             "num_feature": str(width),
             "num_target": "1",
         },
-        "objective": {"name": loss.objective, "reg_loss_param": {"scale_pos_weight": "1"}},
+        "objective": objective(program),
     }
     return Document({"learner": learner, "version": VERSION})
 

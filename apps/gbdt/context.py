@@ -1,20 +1,26 @@
-"""The context of boosted trees, and the samples that they read."""
+"""The context of boosted trees, the widths of fields, and the samples that the program reads."""
 
 from __future__ import annotations
+
+import math
 
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.moves import MASK
 from tux.base.errors import UsageError
 from tux.program.fields import argmax, total, value
-from tux.program.input import Samples
+from tux.program.input import Samples, class_names
 
 
 class BoostedSamples(Samples):
-    """Samples of two classes, or with numbers as labels."""
+    """Samples of two classes, or of any number of them, or with numbers as labels."""
 
     def numeric(self, program):
         """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
+
+    def multiclass(self, program):
+        """Return whether there may be more than two classes, as the loss says."""
+        return LOSSES[program.loss].wide is not None
 
     def specialise(self, program, facts):
         """Return the program with the names of the classes, and room for the trees of the model
@@ -48,9 +54,19 @@ def split_nodes(p):
     return 2 ** (p.max_depth - 1)
 
 
+def score_shape(p):
+    """Return the shape of a sample's score: that of one number, or of a number for each class."""
+    return (len(class_names(p.classes)),) if p.loss == "softmax" else ()
+
+
+def trees_of_epoch(p):
+    """Return the number of trees that an epoch grows."""
+    return math.prod(score_shape(p))
+
+
 def forest_shape(p):
     """Return the shape of an array with a number for each node of each tree."""
-    return p.trees_before + p.max_iter, nodes(p)
+    return p.trees_before + p.max_iter * trees_of_epoch(p), nodes(p)
 
 
 PER_NODE = {
@@ -84,6 +100,7 @@ FOREST = {
 OF_A_TREE = {
     "base": value("f8"),
     "tree": value("i4"),
+    "turn": value("i4", kept=False),  # the class whose tree is grown
     "depth": value("i4"),
     "seen": value("f8"),  # the sum of the weights of all samples so far
     "copies": value("f8", init=1, kept=False),  # samples for which a new one stands
@@ -94,5 +111,6 @@ OF_A_TREE = {
     **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
     **{name: total("i8") for name in ("all_g", "all_h")},
     **{name: total("i8", 2) for name in ("weights", "labels")},
+    "small": total("i8"),  # labels that the loss does not know
     **{name: total(combine="max") for name in ("most_g", "most_h")},
 }

@@ -1,7 +1,7 @@
 """Gradient boosted trees on sparse samples, by histograms (Friedman, Annals of Statistics 2001;
 Chen and Guestrin, XGBoost, KDD 2016).
 
-An epoch grows a tree:
+An epoch grows a tree, or with the loss softmax one for each class:
 
     score of a sample = base + sum over trees of the weight of the leaf in which it ends
 
@@ -14,24 +14,40 @@ never leaves its worker, and a split is sent as one number for each sample that 
 
 from __future__ import annotations
 
-from tux.apps.gbdt import growing, moves, quality, splits, start
-from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
+from tux.apps.gbdt import rounds, start
+from tux.apps.gbdt.booster import labels
+from tux.apps.gbdt.classes import probabilities
+from tux.apps.gbdt.context import (
+    FOREST,
+    OF_A_TREE,
+    PER_NODE,
+    BoostedSamples,
+    forest_shape,
+    score_shape,
+)
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.quality import JUDGED, prediction, probability, recall
+from tux.apps.gbdt.quality import JUDGED, response
 from tux.apps.gbdt.trees import TreeReport
+from tux.apps.linear.samples import check_positive_weight
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Exchange, ForEach, GlobalSync, Repeat, Score
+from tux.stages import Score
 from tux.stages.computed import metric
 
 
 class GBDT(Program):
-    """Gradient boosted trees on sparse samples, for two classes or for numbers."""
+    """Gradient boosted trees on sparse samples, for two classes or more, or for numbers."""
 
     loss: str = param("logistic", "loss of a sample", choices=LOSSES)
-    max_iter: int = param(100, "trees, one an epoch", low=1, high=100_000, former="trees")
+    max_iter: int = param(
+        100,
+        "epochs, each of a tree, or one for each class of softmax",
+        low=1,
+        high=100_000,
+        former="trees",
+    )
     max_depth: int = param(6, "levels of splits of a tree", low=1, high=12, former="depth")
     learning_rate: float = param(0.3, "share of each tree", low=0, dtype="f8", former="rate")
     l2: float = param(1.0, "penalty on the weights of leaves", low=0, dtype="f8")
@@ -73,15 +89,16 @@ class GBDT(Program):
         0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
     )
     monitor = "test_logloss"
-    input = BoostedSamples(classes=("negative", "positive"))
+    classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
+    input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
         label=data("f4"),
         weight=data("f4"),
         c=mirror("f8"),
-        score=mirror("f8"),
-        g=mirror("f8"),
-        h=mirror("f8"),
+        score=mirror("f8", score_shape),
+        g=mirror("f8", score_shape),
+        h=mirror("f8", score_shape),
         state=mirror("i4", 4),  # g, h, place of the node in its level; four numbers lie in one line
         climbed=mirror("i4"),
         moved=delta("i1"),
@@ -96,47 +113,27 @@ class GBDT(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
-        self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
+        check_positive_weight(self, LOSSES[self.loss])
+        self.monitor = LOSSES[self.loss].judged
 
     def setup(self):
-        return start.stages_before(start.begin, ForEach("sample", start.begin_score))
+        return rounds.begin_stages(self)
 
     def setup_from(self, cluster):
         start.check_workers(cluster)
-        return start.stages_before(start.go_on, Exchange(recall, over="sample", cut=False))
+        return rounds.go_on_stages(self)
 
     def stages(self):
-        drawn = [ForEach("sample", growing.leave_out)] if self.subsample < 1 else []
-        if self.colsample_bytree < 1:
-            drawn.append(ForEach("feature", growing.draw))
-        return [
-            ForEach("sample", growing.quantise),
-            *drawn,
-            ForEach("sample", growing.gather, once=True),
-            GlobalSync(growing.plant_tree),
-            Repeat(
-                ForEach("sample", growing.follow),
-                Exchange(splits.offer, over="feature"),
-                GlobalSync(moves.choose),
-                Exchange(moves.move_samples, over="feature", shares=8),
-                Apply("sample", moves.settle),
-                GlobalSync(growing.divide),
-                until=growing.is_grown,
-            ),
-            ForEach("sample", growing.climb),
-            GlobalSync(growing.finish),
-        ]
+        return rounds.epoch_stages(self)
 
     def evaluate(self, cluster):
-        stages = [ForEach("sample", quality.add_loss, once=True)]
-        if cluster.has_test:
-            stages.append(Exchange(quality.judge, over="sample", held_out=True))
-        return [*stages, GlobalSync(quality.report)]
+        return rounds.quality_stages(self, held_out=cluster.has_test)
 
     def converged(self, metrics):
-        return metrics["trees"] >= self.trees_before + self.max_iter
+        return metrics["trees"] >= forest_shape(self)[0]
 
     def predict(self):
-        if LOSSES[self.loss].of_classes:
-            return Score(probability, over="sample", name="probability")
-        return Score(prediction, over="sample", name="prediction")
+        if self.loss == "softmax":
+            return Score(probabilities, over="sample", labels=labels(self), name="probability")
+        name = "probability" if LOSSES[self.loss].of_classes else "prediction"
+        return Score(response, over="sample", name=name)

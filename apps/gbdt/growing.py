@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 SMALLEST_GAIN = 1e-6  # as XGBoost has it
+LEAST_H = 1e-16  # of a sample, as XGBoost has it
 BITS = 29  # of g and h: they fit 32 bits with a sign, and sums of 2^33 of them fit 64
 
 
@@ -64,7 +65,11 @@ def weigh_nodes(tau, p):
     sums = tau.sums[:, :n]
     g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
     mean = g / np.where(sums[1] > 0, h + p.l2, np.inf)
-    tau.fit[:n] = g * mean
+    if most := p.loss.max_step:
+        mean = np.clip(mean, -most, most)
+        tau.fit[:n] = mean * (2 * g - mean * (h + p.l2))
+    else:
+        tau.fit[:n] = g * mean
     tau.open[:n] = sums[1] >= 2 * tau.least_h
     tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.learning_rate * mean, h
 

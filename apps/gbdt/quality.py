@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.apps.gbdt.growing import derive
+from tux.apps.gbdt.start import check_labels
 from tux.program.fields import total
 from tux.stages.computed import metric
 
@@ -67,14 +68,11 @@ def recall(sample, edges, tau, p):
     derive(sample, climb_trees(0, tau.base, edges, tau), tau, p)
 
 
-def probability(sample, edges, tau):
-    """Return the probability that a sample is of the second class."""
-    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
-
-
-def prediction(sample, edges, tau):
-    """Return the predicted label of a sample."""
-    return margin(edges, tau)
+def response(sample, edges, tau, p):
+    """Return what the score of a sample predicts: the probability of the second class, or the
+    label.
+    """
+    return p.loss.response(margin(edges, tau))
 
 
 def add_loss(sample, tau, p):
@@ -88,18 +86,20 @@ def judge(sample, edges, tau, p):
     sample.score = climb_trees(sample.climbed, before, edges, tau)
     sample.climbed = tau.tree
     tau.tested += 1
+    tau.small += sample.label < p.loss.low
     tau.test_losses += p.loss.value(sample.label, sample.score)
     if p.loss.of_classes:
         tau.right += (sample.score > 0) == (sample.label > 0)
         tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
     else:
-        tau.squares += (sample.score - sample.label) ** 2
+        tau.squares += (p.loss.response(sample.score) - sample.label) ** 2
 
 
 def report(tau, p):
     """Set the means over held-out samples."""
     if tau.tested == 0:
         return
+    check_labels(tau, p)
     if p.loss.of_classes:
         tau.test_logloss = tau.test_losses / tau.tested
         tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)

@@ -6,6 +6,9 @@ With sums G, H of g and h over the samples of a node, and G_L, H_L over those th
     fit   = G^2 / (H + l2)
     gain  = fit of left + fit of right - fit of the node
 
+The fit is -2 times what the quadratic model of the losses says at the best weight of a leaf. Where
+weights are bounded (`bounded_fit`) it is less.
+
 Samples without an entry of the feature are missing: their sums are those of the node without those
 of the entries. Each cut is tried with the missing on the right and on the left.
 
@@ -110,6 +113,16 @@ def attempt(left_g, left_h, node, code, tau, p):
         return
     of_left, of_right = left_g * tau.unit_g, (tau.sums[0, node] - left_g) * tau.unit_g
     left, right = left_h * tau.unit_h + p.l2, right_h * tau.unit_h + p.l2
-    gain = (of_left * of_left * right + of_right * of_right * left) / (left * right) - tau.fit[node]
+    if p.loss.max_step > 0:
+        gain = bounded_fit(of_left, left, p) + bounded_fit(of_right, right, p) - tau.fit[node]
+    else:
+        both = of_left * of_left * right + of_right * of_right * left
+        gain = both / (left * right) - tau.fit[node]
     if gain > tau.least_gain:
         tau.best[node].add(gain, code)
+
+
+def bounded_fit(g, h, p):
+    """Return the fit of a leaf of slope g and curvature h, l2 included, whose weight is bounded."""
+    step = min(abs(g) / h, p.loss.max_step)
+    return step * (2 * abs(g) - step * h)

@@ -11,6 +11,7 @@ import math
 from tux.apps.gbdt.bins import into_bins
 from tux.apps.gbdt.growing import BITS, derive, set_units
 from tux.base.errors import DataError, UsageError
+from tux.base.text import plural
 from tux.stages import Exchange, ForEach, GlobalSync
 
 FINE = 2.0**BITS  # how many times smaller the second unit is
@@ -26,8 +27,10 @@ def weigh(sample, tau, p):
     tau.most_h = max(tau.most_h, c)
 
 
-def count(sample, tau):
-    """Add up weights and labels, in units and in finer units."""
+def count(sample, tau, p):
+    """Add up weights and labels, in units and in finer units; count labels that are too small."""
+    if sample.label < p.loss.low:
+        tau.small += 1
     weight, label = sample.c * tau.per_h, sample.c * sample.label * tau.per_g
     whole = math.floor(weight)
     tau.weights[0] += whole
@@ -52,22 +55,27 @@ def sum_of_weights(tau):
     return weights
 
 
+def check_labels(tau, p):
+    """Raise DataError for labels that are too small."""
+    if tau.small > 0:
+        raise DataError(
+            f"the labels of {plural(int(tau.small), 'sample')} are below {p.loss.low:g}",
+            do="leave these samples out; for any numbers, --loss squared",
+        )
+
+
 def begin(tau, p):
     """Set the first score: the constant of least loss, which XGBoost starts from, too."""
+    check_labels(tau, p)
     tau.seen, tau.depth = sum_of_weights(tau), p.max_depth
-    mean = join_sums(tau.labels, tau.unit_g) / tau.seen
-    if p.loss.of_classes and abs(mean) >= 1:
-        raise DataError(
-            "the samples of one class have all the weight",
-            do="give samples of both; for labels that are numbers, --loss squared",
-        )
-    tau.base = p.loss.start(mean)
+    tau.base = p.loss.start(join_sums(tau.labels, tau.unit_g) / tau.seen)
 
 
-def go_on(tau):
+def go_on(tau, p):
     """Count the samples beside those of the model, for which the new ones stand: their slopes add
     up to 0 at the scores of the model, and their curvatures are as those of the new ones.
     """
+    check_labels(tau, p)
     weights = sum_of_weights(tau)
     tau.seen += weights
     tau.copies = tau.seen / weights

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.gbdt.booster import trees, xgboost
+from tux.apps.gbdt.booster import labels, trees, xgboost
+from tux.apps.gbdt.losses import LOSSES
+from tux.apps.linear.weights import describe_classes
 from tux.program.report import Report
 
 
 class TreeReport(Report):
     """Of a program with trees in the context."""
+
+    def opening(self, program, vertices):
+        """Return a line about the classes, if there may be many."""
+        return [describe_classes(labels(program))] if LOSSES[program.loss].wide else []
 
     def tables(self, program, model):
         """Return the features, by the sum of the gains of their splits."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tux.apps.linear.batches import check_batch
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import check_path
+from tux.apps.linear.samples import check_positive_weight
 from tux.base.errors import UsageError
 
 
@@ -66,12 +67,7 @@ def check(program):
                 f"{program.penalty}",
                 do=f"choose the penalty {name}, or elastic for both, or leave {name} out",
             )
-    if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
-        knows = "no second class" if loss.wide else "no classes"
-        raise UsageError(
-            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
-            do="leave it out",
-        )
+    check_positive_weight(program, loss)
     for name, solvers in _OF_SOLVERS.items():
         if program.solver not in solvers and _is_given(program, name):
             raise UsageError(

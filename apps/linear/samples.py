@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tux.apps.linear.losses import LOSSES
+from tux.base.errors import UsageError
 from tux.program.input import Samples
 
 
@@ -16,3 +17,13 @@ class LinearSamples(Samples):
     def multiclass(self, program):
         """Return whether there may be more than two classes, as the loss says."""
         return LOSSES[program.loss].wide is not None
+
+
+def check_positive_weight(program, loss):
+    """Raise UsageError for a weight of samples of the second class where the loss knows none."""
+    if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
+        knows = "no second class" if loss.wide else "no classes"
+        raise UsageError(
+            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
+            do="leave it out",
+        )

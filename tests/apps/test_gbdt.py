@@ -159,14 +159,15 @@ def test_the_first_score_does_not_depend_on_the_order():
     label = (10.0 ** rng.uniform(-6, 6, 400) * rng.choice([-1, 1], 400)).astype("f4")
 
     def sums(order):
-        tau = Row(most_g=0.0, most_h=0.0, weights=[0, 0], labels=[0, 0], base=0.0)
+        tau = Row(most_g=0.0, most_h=0.0, weights=[0, 0], labels=[0, 0], base=0.0, small=0)
+        p = Row(loss=LOSSES["squared"], max_depth=6)
         samples = [Row(weight=weight[i], label=label[i], c=0.0) for i in order]
         for sample in samples:
             start.weigh(sample, tau, Row(positive_weight=0.3))
         set_units(tau)
         for sample in samples:
-            start.count(sample, tau)
-        start.begin(tau, Row(loss=LOSSES["squared"], max_depth=6))
+            start.count(sample, tau, p)
+        start.begin(tau, p)
         return tau
 
     one = sums(range(400))
@@ -178,7 +179,7 @@ def test_the_first_score_does_not_depend_on_the_order():
     assert one.base == pytest.approx(np.float32(mean), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", ["logistic", "squared"])
 @pytest.mark.parametrize("m", [-40.0, -2.0, 0.0, 0.3, 30.0])
 @pytest.mark.parametrize("y", [-1.0, 1.0])
 def test_derivatives(name, m, y):

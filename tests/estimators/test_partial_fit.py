@@ -96,13 +96,11 @@ def test_trees_are_added(kinds):
     y = np.digitize(x[:, 0], [0, 0.8][: kinds - 1]) if kinds else x[:, 0] + x[:, 1]
     kind = tux.BoostedTreesClassifier if kinds else tux.BoostedTreesRegressor
     model = kind(max_iter=3, max_depth=2, random_state=0).fit(x[:60], y[:60])
-    before = model.trees_[-1]["weight"]
+    before, each = model.trees_["weight"], kinds if kinds > 2 else 1
     model.partial_fit(x[60:], y[60:])
-    after = model.trees_[-1]["weight"]
-    assert len(before) == 3 and len(after) == 6  # no more than max_iter at a time
-    assert np.array_equal(after[:3], before) and model.n_iter_.tolist() == [6] * (
-        kinds if kinds > 2 else 1
-    )
+    after = model.trees_["weight"]
+    assert len(before) == 3 * each and len(after) == 6 * each  # no more than max_iter at a time
+    assert np.array_equal(after[: len(before)], before) and model.n_iter_.tolist() == [6]
     assert model.score(x, y) > 0.5
     again = kind(max_iter=3, max_depth=2, random_state=0).partial_fit(x[:60], y[:60])
-    assert np.array_equal(again.trees_[-1]["weight"], before)  # the first time it is fit
+    assert np.array_equal(again.trees_["weight"], before)  # the first time it is fit

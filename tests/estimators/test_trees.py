@@ -37,7 +37,8 @@ def test_classes(classes):
     assert chances.shape == (len(x), classes) and chances.sum(axis=1) == pytest.approx(1)
     assert (model.predict(x) == model.classes_[chances.argmax(axis=1)]).all()
     assert model.score(x, y) > 0.9
-    assert len(model.history_) == (1 if classes == 2 else 3)
+    assert model.n_iter_.tolist() == [20]
+    assert model.history_["objective"][-1] < model.history_["objective"][0]
 
 
 def test_they_are_the_trees_of_xgboost():
@@ -47,6 +48,17 @@ def test_they_are_the_trees_of_xgboost():
         n_estimators=20, max_depth=3, learning_rate=0.3, tree_method="hist", n_jobs=1, missing=0
     ).fit(X, STEP > 2)
     assert model.predict_proba(X) == pytest.approx(peer.predict_proba(X), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_several_classes_are_those_of_the_program():
+    _, kinds = np.unique(KIND, return_inverse=True)
+    few = {"max_iter": 2, "max_depth": 2}
+    model = tux.BoostedTreesClassifier(**few).fit(X, KIND)
+    program = tux.GBDT(loss="softmax", classes="0,1,2", **few)
+    run = tux.run(program, (sparse.csr_matrix(X), kinds), progress=False)
+    chances = run.predict(sparse.csr_matrix(X))
+    assert np.array_equal(model.predict_proba(X), np.asarray(chances, np.float64))
 
 
 @pytest.mark.long

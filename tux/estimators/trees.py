@@ -9,6 +9,10 @@ import numpy as np
 
 from tux.api.result import Run
 from tux.apps.gbdt import GBDT
+from tux.apps.gbdt.context import trees_of_epoch
+from tux.apps.gbdt.losses import LOSSES
+from tux.base.errors import UsageError
+from tux.base.text import join_class_names
 from tux.estimators.conventions import (
     RegressorMixin,
     check_is_fitted,
@@ -35,58 +39,40 @@ class BoostedTrees(MatrixEstimator):
 
     n_features_in_: int
     max_depth: int
-    _runs: list[Run] | None
-
-    def __init__(
-        self,
-        max_iter: int = 100,
-        *,
-        learning_rate: float = 0.3,
-        max_depth: int = 6,
-        l2: float = 1.0,
-        min_child_weight: float = 1.0,
-        min_gain: float = 0.0,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        max_bins: int = 255,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        set_parameters(self, locals())
+    n_jobs: int | None
+    _run: Run | None
 
     def _grow_trees(
-        self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray, start: Run | None
-    ) -> Run:
-        """Train the trees of one problem, behind those of the run `start` if there is one."""
-        program = make_program(self, GBDT, {"loss": loss}, colsample_bytree="max_features")
+        self, chosen: dict[str, str], X: Any, label: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Train the trees of a program with the parameters `chosen`, behind those that there are,
+        and keep plain arrays of all, and the run, with which `partial_fit` begins.
+        """
+        program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
-        return fit(self, program, DeferredEdges((X,), partial(samples, X, known)), start=start)
-
-    def _keep(self, fits: list[Run]) -> None:
-        """Keep plain arrays of the trees of all problems, and the runs, with which `partial_fit`
-        begins.
-        """
-        self.trees_ = [_forest(each, self.max_depth) for each in fits]
-        gains = np.sum([_gains(each, self.n_features_in_) for each in fits], axis=0)
+        data = DeferredEdges((X,), partial(samples, X, known))
+        fitted = fit(self, program, data, start=self._run)
+        self.trees_ = _forest(fitted, self.max_depth)
+        gains = _gains(fitted, self.n_features_in_)
         self.feature_importances_ = gains / max(gains.sum(), np.finfo(float).tiny)
-        self.n_iter_ = np.array([each["tree"][0] for each in self.trees_], np.int32)
-        self._runs = [starting_run(each) for each in fits]
+        self.n_iter_ = np.array([self.trees_["tree"][0] // trees_of_epoch(program)], np.int32)
+        self.history_ = history_of(fitted)
+        self._run = starting_run(fitted)
 
-    def _scores(self, X: Any, *, loss: str) -> np.ndarray:
-        """Return the scores of samples by the trees of each problem, (n, problems) float64."""
+    def _scores(self, X: Any, chosen: dict[str, str]) -> np.ndarray:
+        """Return what a program with the parameters `chosen` predicts by the trees, (n,) or (n,
+        classes).
+        """
         check_is_fitted(self)
         X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
         unknown = {"label": np.zeros(X.shape[0], np.float32)}
         unknown["weight"] = np.ones(X.shape[0], np.float32)
-        edges = samples(X, unknown)
-        out = []
-        for each in self.trees_:
-            trees, nodes = each["feature"].shape
-            program = GBDT(loss=loss, max_iter=trees, max_depth=nodes.bit_length() - 2)
-            out.append(scores(program, {"tau": each}, edges, "sample", self.n_jobs))
-        return np.stack(out, axis=1).astype(np.float64)
+        depth = self.trees_["feature"].shape[1].bit_length() - 2
+        shape = {"max_iter": int(self.n_iter_[0]), "max_depth": depth}
+        program = GBDT(**chosen, **shape)
+        return scores(program, {"tau": self.trees_}, samples(X, unknown), "sample", self.n_jobs)
 
 
 class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
@@ -96,12 +82,13 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
     penalty on weights of leaves; `min_child_weight`: the smallest sum of second derivatives in a
     leaf; `min_gain`: what a split must gain; `subsample` and `max_features`: the shares of samples
     and features that a tree sees; `max_bins`: of a feature. `class_weight`: as in scikit-learn.
-    More than two classes are one against the rest each. `n_jobs`: threads, None for all cores; the
-    result does not depend on them. Values are read in 32 bits. Zeros, of dense matrices too, are
-    missing: at each split they go the way that fits better.
+    More than two classes are fitted together, by the loss softmax, and each of the `max_iter`
+    epochs grows a tree for each class. `n_jobs`: threads, None for all cores; the result does not
+    depend on them. Values are read in 32 bits. Zeros, of dense matrices too, are missing: at each
+    split they go the way that fits better.
 
-    Fitted: `classes_`, `n_iter_` trees of each problem, `feature_importances_` (n_features_in_,),
-    shares of the gains of all splits, `history_` of each problem, `trees_`.
+    Fitted: `classes_`, `n_iter_` (1,), `feature_importances_` (n_features_in_,), shares of the
+    gains of all splits, `history_`, `trees_`.
     """
 
     def __init__(
@@ -126,7 +113,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         """Grow trees for samples `X` (n, features), dense or sparse, and their classes `y` (n,).
         ValueError unless samples of two classes have a weight.
         """
-        self._runs = None
+        self._run = None
         return self.partial_fit(X, y, sample_weight=sample_weight)
 
     def partial_fit(
@@ -135,26 +122,27 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         """Go on with new samples of the same classes, given as for `fit`: trees are added, as many
         as `tux run --from` adds. Without a model it is `fit`, of all `classes` if they are given.
         """
-        starts = getattr(self, "_runs", None)
-        reset = starts is None
+        self._run = getattr(self, "_run", None)
+        reset = self._run is None
         X, y, weight = self._check_samples(X, y, sample_weight, reset=reset, classes=classes)
-        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        fits = [
-            self._grow_trees("logistic", X, np.where(y == positive, 1, -1), weight, start)
-            for positive, start in zip(positives, starts or [None] * len(positives), strict=True)
-        ]
-        self._keep(fits)
-        self.history_ = [history_of(each) for each in fits]
+        label = np.searchsorted(self.classes_, y)
+        if len(self.classes_) == 2:
+            label = 2 * label - 1
+        self._grow_trees(self._loss(), X, label, weight)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (n, classes), in the order of `classes_`. Those of
-        one class against the rest are divided by their sum.
-        """
-        chances = self._scores(X, loss="logistic")
+    def _loss(self) -> dict[str, str]:
+        """Return the parameters of the program that depend on the classes."""
         if len(self.classes_) == 2:
-            return np.column_stack([1 - chances, chances])
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+            return {"loss": "logistic"}
+        names = join_class_names([str(k) for k in range(len(self.classes_))])
+        return {"loss": "softmax", "classes": names}
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, classes), in the order of `classes_`."""
+        check_is_fitted(self)
+        chances = self._scores(X, self._loss()).astype(np.float64)
+        return np.column_stack([1 - chances, chances]) if chances.ndim == 1 else chances
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most likely class of each sample, (n,)."""
@@ -163,31 +151,56 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
 
 
 class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
-    """Gradient boosted trees for numbers, by the squared error. The parameters and what is fitted
-    are those of `BoostedTreesClassifier`; `history_` is that of the only problem.
+    """Gradient boosted trees for numbers. `loss`: "squared", half the squared error; or "poisson",
+    for counts or other numbers from 0 on, whose predictions are positive. The other parameters and
+    what is fitted are those of `BoostedTreesClassifier`.
     """
+
+    def __init__(
+        self,
+        max_iter: int = 100,
+        *,
+        loss: str = "squared",
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        l2: float = 1.0,
+        min_child_weight: float = 1.0,
+        min_gain: float = 0.0,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = 255,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        set_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
         """Grow trees for samples `X` (n, features), dense or sparse, and their numbers `y` (n,)."""
-        self._runs = None
+        self._run = None
         return self.partial_fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
         """Go on with new samples, given as for `fit`: trees are added, as many as `tux run --from`
         adds. Without a model it is `fit`.
         """
-        starts = getattr(self, "_runs", None)
+        self._run = getattr(self, "_run", None)
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": REALS, "y_numeric": True}
-        X, y = validate_data(self, X, y, reset=starts is None, **how)
-        X, y, weight = in_32_bits(X), np.asarray(y), weights(sample_weight, X)
-        fits = [self._grow_trees("squared", X, y, weight, starts[0] if starts else None)]
-        self._keep(fits)
-        self.history_ = history_of(fits[0])
+        X, y = validate_data(self, X, y, reset=self._run is None, **how)
+        self._grow_trees(self._loss(), in_32_bits(X), np.asarray(y), weights(sample_weight, X))
         return self
+
+    def _loss(self) -> dict[str, str]:
+        """Return the parameters of the program that say the loss. UsageError for one of classes."""
+        if self.loss in LOSSES and LOSSES[self.loss].of_classes:
+            numbers = [name for name, loss in LOSSES.items() if not loss.of_classes]
+            raise UsageError(
+                f"the loss {self.loss} is for classes", do=f"choose one of: {', '.join(numbers)}"
+            )
+        return {"loss": self.loss}
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of each sample, (n,)."""
-        return np.asarray(self._scores(X, loss="squared")[:, 0])
+        return np.asarray(self._scores(X, self._loss()), np.float64)
 
 
 def _forest(fitted: Run, depth: int) -> dict[str, np.ndarray]:

@@ -10,9 +10,9 @@ from tux.arrays.edges import EdgeData
 FIELDS = ("feature", "cut", "default_left", "weight", "gain")
 
 
-def draw_samples(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
+def draw_samples(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False, classes=0):
     """Draw (x, y): sparse samples, with `values` distinct values if that is not 0, and labels that
-    depend on them; of two classes, or `numbers`.
+    depend on them; of two classes, or the numbers of so many `classes`, or `numbers`.
     """
     rng = np.random.default_rng(seed)
     x = rng.integers(0, values, (n, p)) if values else rng.normal(size=(n, p))
@@ -21,6 +21,9 @@ def draw_samples(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
     score = full[:, 0] * full[:, 1] + np.isnan(x[:, 2]) + np.sin(2 * full[:, 3]) - 0.5
     if numbers:
         return x, (score + 0.1 * rng.normal(size=n)).astype("f4")
+    if classes:
+        each = np.stack([score, full[:, 0] - full[:, 1], *full[:, 2:classes].T], axis=1)
+        return x, (each + rng.gumbel(size=each.shape) / 3).argmax(axis=1).astype("f4")
     return x, np.where(score + rng.logistic(size=n) / 3 > 0, 1.0, -1.0).astype("f4")
 
 
@@ -47,11 +50,28 @@ def edges_of(x, y, weight=None, train=None):
 
 
 def derivatives(loss, y, m):
-    """Return the derivatives (g, h) of each sample's loss."""
+    """Return the derivatives (g, h) of each sample's loss, (n,); of each class's score, (n, K)."""
     if loss == "squared":
         return m - y, np.ones(len(y))
+    if loss == "poisson":
+        return np.exp(m) - y, np.exp(m + 0.7)
+    if loss == "softmax":
+        chance = np.exp(m - m.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        own = np.arange(m.shape[1]) == y[:, None]
+        return chance - own, np.maximum(2 * chance * (1 - chance), 1e-16)
     chance = 1 / (1 + np.exp(-m))
     return chance - (y > 0), np.maximum(chance * (1 - chance), 1e-16)
+
+
+def first_score(loss, y):
+    """Return the score before the first tree."""
+    mean = float(y.astype("f8").mean())
+    if loss == "logistic":
+        return math.log((1 + mean) / (1 - mean))
+    if loss == "poisson":
+        return math.log(mean)
+    return 0.0 if loss == "softmax" else mean
 
 
 def units(v):
@@ -60,13 +80,15 @@ def units(v):
     return unit, np.floor(v / unit + 0.5).astype(np.int64)
 
 
-def best_split(binned, g, h, scale, least_h, l2):
+def best_split(binned, g, h, scale, least_h, l2, most):
     """Return (gain, -code) of the best split of these samples, or None. `binned` (n, p), -1
-    missing.
+    missing. `most` bounds the weights of leaves.
     """
 
     def fit(G, H):
-        return (G * scale[0]) ** 2 / (H * scale[1] + l2)
+        G, H = G * scale[0], H * scale[1] + l2
+        step = min(abs(G / H), most)
+        return 2 * step * abs(G) - step * step * H
 
     found = []
     for k in range(binned.shape[1]):
@@ -99,6 +121,7 @@ def grow(
 ):
     """Grow trees, behind others by which samples have `scores` if these are given; then each sample
     stands for the curvature of so many `copies`. Return (fields by node, (trees, nodes); scores).
+    Of the loss softmax, `trees` are those of a class, which take turns, and scores are (n, K).
     """
     binned = np.full(x.shape, -1)
     for k in range(x.shape[1]):
@@ -106,44 +129,58 @@ def grow(
         if there.any():
             last = ends(np.sort(x[there, k]), bins)
             binned[there, k] = np.searchsorted(last, x[there, k])
-    mean = float(y.astype("f8").mean())
-    base = math.log((1 + mean) / (1 - mean)) if loss == "logistic" else mean
-    m = np.full(len(y), float(np.float32(base))) if scores is None else scores
-    out = {name: np.zeros((trees, 2 ** (depth + 1)), "f4") for name in FIELDS}
+    shape = (len(y), int(y.max()) + 1 if loss == "softmax" else 1)
+    m = np.full(shape, float(np.float32(first_score(loss, y))))
+    if scores is not None:
+        m = scores.reshape(shape)
+    out = {name: np.zeros((trees * shape[1], 2 ** (depth + 1)), "f4") for name in FIELDS}
     out["feature"][:] = -1
-    for t in range(trees):
-        slopes, curves = derivatives(loss, y, m)
+    for t in range(0, trees * shape[1], shape[1]):
+        slopes, curves = derivatives(loss, y, m if shape[1] > 1 else m[:, 0])
         (unit_g, g), (unit_h, h) = units(slopes), units(copies * curves)
-        node = np.ones(len(y), int)
-        for n in range(1, 2 ** (depth + 1)):
-            at = node == n
-            G, H = g[at].sum() * unit_g, h[at].sum() * unit_h
-            out["weight"][t, n] = -rate * G / (H + l2) if H > 0 else 0
-            split = None
-            if n < 2**depth and at.any():
-                split = best_split(binned[at], g[at], h[at], (unit_g, unit_h), least_h, l2)
-            if split is None:
-                continue
-            k, code = divmod(-split[1], 512)
-            cut, left = code // 2, code % 2
-            b, of = binned[at, k], x[at, k]
-            goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
-            node[at] = np.where(goes, 2 * n, 2 * n + 1)
-            low, high = of[(b >= 0) & (b <= cut)], of[b > cut]
-            out["feature"][t, n], out["default_left"][t, n] = k, left
-            out["gain"][t, n] = split[0]
-            largest = np.finfo("f4").max
-            if not len(high) or not len(low):
-                out["cut"][t, n] = largest if not len(high) else -largest
-            else:
-                out["cut"][t, n] = low.max() / np.float32(2) + high.min() / np.float32(2)
-        m = m + out["weight"][t, node]
-    return out, m
+        g, h, m = g.reshape(shape), h.reshape(shape), m.copy()
+        for k in range(shape[1]):
+            row = {name: out[name][t + k] for name in FIELDS}
+            kinds = g[:, k], h[:, k], (unit_g, unit_h)
+            most = 0.7 if loss == "poisson" else np.inf
+            node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h, most)
+            m[:, k] += row["weight"][node]
+    return out, m if shape[1] > 1 else m[:, 0]
 
 
-def score_samples(fields, x, base):
-    """Compute the scores of samples by trees (fields by node), in double precision."""
-    m = np.full(len(x), float(base))
+def grow_tree(row, x, binned, g, h, scale, depth, rate, l2, least_h, most):
+    """Fill a tree's fields by node; return the leaf of each sample."""
+    node = np.ones(len(x), int)
+    for n in range(1, 2 ** (depth + 1)):
+        at = node == n
+        G, H = g[at].sum() * scale[0], h[at].sum() * scale[1]
+        row["weight"][n] = -rate * np.clip(G / (H + l2), -most, most) if H > 0 else 0
+        split = None
+        if n < 2**depth and at.any():
+            split = best_split(binned[at], g[at], h[at], scale, least_h, l2, most)
+        if split is None:
+            continue
+        k, code = divmod(-split[1], 512)
+        cut, left = code // 2, code % 2
+        b, of = binned[at, k], x[at, k]
+        goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
+        node[at] = np.where(goes, 2 * n, 2 * n + 1)
+        low, high = of[(b >= 0) & (b <= cut)], of[b > cut]
+        row["feature"][n], row["default_left"][n] = k, left
+        row["gain"][n] = split[0]
+        largest = np.finfo("f4").max
+        if not len(high) or not len(low):
+            row["cut"][n] = largest if not len(high) else -largest
+        else:
+            row["cut"][n] = low.max() / np.float32(2) + high.min() / np.float32(2)
+    return node
+
+
+def score_samples(fields, x, base, classes=1):
+    """Compute the scores of samples by trees (fields by node), in double precision: (n,), or of
+    `classes` whose trees take turns (n, classes).
+    """
+    m = np.full((len(x), classes), float(base))
     for t in range(len(fields["feature"])):
         node = np.ones(len(x), int)
         for _ in range(20):
@@ -155,5 +192,5 @@ def score_samples(fields, x, base):
                 np.nan_to_num(value) < fields["cut"][t, node],
             )
             node = np.where(k >= 0, 2 * node + ~left, node)
-        m += fields["weight"][t, node]
-    return m
+        m[:, t % classes] += fields["weight"][t, node]
+    return m if classes > 1 else m[:, 0]

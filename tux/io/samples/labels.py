@@ -25,8 +25,8 @@ Classes = tuple[str, ...]
 Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
 MORE = (
-    "Leave two of them, or join some. The app linear with --loss softmax is for any number of "
-    "classes; linear and gbdt with --loss squared are for numbers."
+    "Leave two of them, or join some. The apps linear and gbdt with --loss softmax are for any "
+    "number of classes; linear and gbdt with --loss squared are for numbers."
 )
 """Advice about more than two kinds of labels."""
 F4 = np.dtype("f4")
