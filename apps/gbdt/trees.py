@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.gbdt.booster import trees, xgboost
+from tux.apps.gbdt.shap import shap
 from tux.program.report import Report
 
 
@@ -26,9 +27,9 @@ class TreeReport(Report):
 
     def exports(self):
         """Return the forms of export: the document for XGBoost; the trees and importances as
-        arrays.
+        arrays; and SHAP values of samples.
         """
-        return {"xgboost": xgboost, "trees": trees, "importance": importance}
+        return {"xgboost": xgboost, "trees": trees, "importance": importance, "shap": shap}
 
 
 def importances(model):

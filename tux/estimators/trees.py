@@ -9,6 +9,8 @@ import numpy as np
 
 from tux.api.result import Run
 from tux.apps.gbdt import GBDT
+from tux.apps.gbdt.shap import ExplainedTrees
+from tux.arrays.edges import EdgeData
 from tux.estimators.conventions import (
     RegressorMixin,
     check_is_fitted,
@@ -25,9 +27,12 @@ from tux.estimators.matrices import (
 )
 from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
+from tux.predict.row_exports import rows_of_edges
 
-FOREST = "feature", "cut", "default_left", "weight"
-"""Fields of the context by which scores are computed: a row for each tree, with its nodes."""
+FOREST = "feature", "cut", "default_left", "weight", "cover"
+"""Fields of the context by which scores are computed and explained: a row for each tree, with its
+nodes.
+"""
 
 
 class BoostedTrees(MatrixEstimator):
@@ -74,13 +79,32 @@ class BoostedTrees(MatrixEstimator):
         self.n_iter_ = np.array([each["tree"][0] for each in self.trees_], np.int32)
         self._runs = [starting_run(each) for each in fits]
 
-    def _scores(self, X: Any, *, loss: str) -> np.ndarray:
-        """Return the scores of samples by the trees of each problem, (n, problems) float64."""
+    def contributions(self, X: Any) -> np.ndarray:
+        """Return the SHAP values of samples `X` (n, features): what each feature adds to the
+        score, and in the last column the mean score. (n, features + 1) float64, or (n, classes,
+        features + 1) for more than two classes. Each row sums to the score, in log-odds for
+        classes. See `tux.apps.gbdt.shap` for the formulas.
+        """
+        edges, n = self._edges(X), self.n_features_in_
+        rows = rows_of_edges(edges, "sample", edges.ids["sample"].values)
+        out = np.zeros((len(rows.ids), len(self.trees_), n + 1))
+        for k, each in enumerate(self.trees_):
+            explained = ExplainedTrees.of(each, n)
+            columns = np.append(explained.used, n)
+            out[:, k, columns] = np.concatenate([*explained.contributions(rows)])
+        return out[:, 0] if len(self.trees_) == 1 else out
+
+    def _edges(self, X: Any) -> EdgeData:
+        """Return the entries of samples without labels."""
         check_is_fitted(self)
         X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
         unknown = {"label": np.zeros(X.shape[0], np.float32)}
         unknown["weight"] = np.ones(X.shape[0], np.float32)
-        edges = samples(X, unknown)
+        return samples(X, unknown)
+
+    def _scores(self, X: Any, *, loss: str) -> np.ndarray:
+        """Return the scores of samples by the trees of each problem, (n, problems) float64."""
+        edges = self._edges(X)
         out = []
         for each in self.trees_:
             trees, nodes = each["feature"].shape
