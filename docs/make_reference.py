@@ -59,7 +59,7 @@ SECTIONS = {
     ),
     "Data to train on and to judge by": ("split",),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
-    "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
+    "What a program tells": ("Report", "Model", "GroundTruth", "Document", "NewRows", "RowMatrix"),
     "What hooks get": (
         "Cluster",
         "EdgeData",

@@ -91,7 +91,9 @@ if TYPE_CHECKING:
     from tux.program.report import Document as Document
     from tux.program.report import GroundTruth as GroundTruth
     from tux.program.report import Model as Model
+    from tux.program.report import NewRows as NewRows
     from tux.program.report import Report as Report
+    from tux.program.report import RowMatrix as RowMatrix
     from tux.program.stage import Cluster as Cluster
     from tux.program.types import Context as Context
     from tux.program.types import Edge as Edge
@@ -192,7 +194,7 @@ _NAMES = {
     ),
     "tux.program.params": ("param",),
     "tux.program.program": ("Program",),
-    "tux.program.report": ("Document", "GroundTruth", "Model", "Report"),
+    "tux.program.report": ("Document", "GroundTruth", "Model", "NewRows", "Report", "RowMatrix"),
     "tux.program.stage": ("Cluster",),
     "tux.program.types": (
         "Context",

@@ -6,6 +6,7 @@ import numpy as np
 
 from tux.apps.gbdt.booster import labels, trees, xgboost
 from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.shap import shap
 from tux.apps.linear.weights import describe_classes
 from tux.program.report import Report
 
@@ -32,9 +33,9 @@ class TreeReport(Report):
 
     def exports(self):
         """Return the forms of export: the document for XGBoost; the trees and importances as
-        arrays.
+        arrays; and SHAP values of samples.
         """
-        return {"xgboost": xgboost, "trees": trees, "importance": importance}
+        return {"xgboost": xgboost, "trees": trees, "importance": importance, "shap": shap}
 
 
 def importances(model):

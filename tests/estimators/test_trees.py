@@ -61,6 +61,34 @@ def test_several_classes_are_those_of_the_program():
     assert np.array_equal(model.predict_proba(X), np.asarray(chances, np.float64))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+def test_contributions_sum_to_the_scores(classes):
+    labels = np.minimum(np.digitize(X[:, 1], [-0.4, 0.4]), classes - 1)
+    model = tux.BoostedTreesClassifier(max_iter=3, max_depth=2).fit(X, labels)
+    found = model.contributions(X[:20])
+    assert found.shape == ((20, 6) if classes == 2 else (20, 3, 6))
+    scores = found.sum(axis=-1)
+    if classes == 2:
+        scores = np.column_stack([np.zeros(20), scores])
+    chances = np.exp(scores)
+    np.testing.assert_allclose(
+        model.predict_proba(X[:20]), chances / chances.sum(axis=1, keepdims=True), atol=1e-6
+    )
+    used = np.abs(found).reshape(-1, 6).max(axis=0) > 0
+    assert (used[:-1] == (model.feature_importances_ > 0)).all()
+    thin = model.contributions(sparse.csr_matrix(X[:20]))
+    assert np.array_equal(thin, found)
+
+
+@pytest.mark.slow
+def test_contributions_to_numbers():
+    model = tux.BoostedTreesRegressor(**FEW).fit(X, STEP)
+    found = model.contributions(X)
+    np.testing.assert_allclose(found.sum(axis=1), model.predict(X), atol=1e-5)
+    assert np.argsort(-np.abs(found[:, :-1]).mean(axis=0))[:2].tolist() == [2, 0]
+
+
 @pytest.mark.long
 def test_weights_count():
     weight = np.append(1 + (STEP > 2), np.zeros(5))  # the last are left out

@@ -163,6 +163,80 @@ def test_numbers_that_json_does_not_have(here):
     assert json.loads((here / "a.json").read_text())["x"][1][1] == 2.0
 
 
+# Of rows.
+
+ROWS = '''
+"""A format about rows, and one that returns something else."""
+import numpy as np
+from tux import Context, Edge, Program, Report, RowMatrix, Samples, Vertex, data, value
+from tux.stages import GlobalSync, Score
+
+
+def sums(program, model, rows):
+    n = len(rows.ids)
+    whole = np.add.reduceat(rows.fields["value"], rows.bounds[:-1])
+    pieces = (whole[at : at + 1, None] for at in range(n))
+    return RowMatrix(rows, np.array([2]), np.array(["sum"]), 4, pieces)
+
+
+class OfRows(Report):
+    def exports(self):
+        return {"sums": sums, "text": lambda program, model, rows: "text"}
+
+
+class Rows(Program):
+    report = OfRows()
+    input = Samples()
+    sample = Vertex(label=data("f4"))
+    feature = Vertex(w=value("f8"))
+    entry = Edge("sample", "feature", value=data("f4"))
+    tau = Context(n=value("i4"))
+
+    def stages(self):
+        return [GlobalSync(count)]
+
+    def predict(self):
+        return Score(guess, over="sample")
+
+
+def count(tau):
+    tau.n += 1
+
+
+def guess(sample, edges):
+    return 1.0
+'''
+
+
+@pytest.fixture
+def of_rows(here):
+    (here / "rows.py").write_text(ROWS)
+    (here / "train.svm").write_text("1 1:2 2:3\n-1 2:5\n")
+    (here / "new.svm").write_text("1:1 2:2\n2:7\n1:4\n" * 700)
+    options = RunOptions(out="of", epochs=1, jit=False)
+    run(find("rows.py").program(), "train.svm", options=options)
+    return here
+
+
+def test_a_matrix_of_rows(of_rows, capsys):
+    flags = "--data new.svm --form svm --out a.npz"
+    assert main(f"export of --format sums {flags}".split()) == 0
+    assert capsys.readouterr().out == "a.npz: 2,100 samples, 1 of 4 columns\n"
+    with np.load("a.npz") as found:
+        assert found["shape"].tolist() == [2100, 4] and found["format"].item() == b"csr"
+        assert found["data"].tolist() == [3, 7, 4] * 700 and set(found["indices"]) == {2}
+        assert found["indptr"].tolist() == [*range(2101)] and found["feature"].tolist() == ["sum"]
+    assert main("export of --format sums --out a.csv".split()) == 0
+    assert (of_rows / "a.csv").read_text() == 'sample,feature,value\n1,"sum",5\n2,"sum",5\n'
+
+
+def test_a_format_of_rows_that_returns_something_else(of_rows, capsys):
+    assert main("export of --format text --out a.npz".split()) == 2
+    said = capsys.readouterr().err
+    assert "the format text returns an object of type str" in said
+    assert "return a tux.RowMatrix" in said and not (of_rows / "a.npz").exists()
+
+
 # pyLDAvis.
 
 

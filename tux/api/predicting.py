@@ -13,9 +13,10 @@ from tux.arrays.edges import EdgeData
 from tux.base.text import flags_to_arguments
 from tux.inputs.pairs import read_pairs
 from tux.options.options import Reading
-from tux.predict import rows
+from tux.predict import row_exports, rows
 from tux.predict.predict import TrainedModel
 from tux.predict.predict import predict as predict_pairs
+from tux.program.report import Export, Model
 
 
 def warn(text: str) -> None:
@@ -53,3 +54,17 @@ def fold_in(
     """Return columns of ids and vectors of new vertices: see `tux.Run.fold_in`."""
     how = options_of(Reading, reading, vertices=vertices)
     return rows.fold_in(model, data, how, of=of, keep_known=keep_known, warn=warn)
+
+
+def export_rows(
+    trained: TrainedModel,
+    form: str,
+    function: Export,
+    model: Model,
+    data: Any,
+    reading: Mapping[str, Any],
+) -> dict[str, np.ndarray]:
+    """Return the arrays of a format about rows: see `tux.Run.export`."""
+    how = options_of(Reading, reading)
+    matrix = row_exports.export_rows(trained, form, function, model, data, how, warn=warn)
+    return {name: array.whole() for name, array in row_exports.matrix_arrays(matrix).items()}

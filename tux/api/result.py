@@ -27,9 +27,11 @@ from tux.options.python_words import in_python
 from tux.predict.export import formats_of
 from tux.predict.judge_topics import WORDS, judge_topics
 from tux.predict.predict import TrainedModel, memory_model
+from tux.predict.row_exports import refuse_rows
 from tux.predict.topics import TOPICS, check_topics, topics_of
 from tux.program.program import Program
 from tux.program.report import Model
+from tux.program.returns import takes_rows
 from tux.run_folder.folder import RESULTS
 from tux.run_folder.folder import RunRecord as Record
 from tux.run_folder.model_columns import pieces_of
@@ -231,10 +233,14 @@ class Run:
         return judge_topics(model, counts, texts, measure, number, how, predicting.warn)
 
     @in_python()
-    def export(self, form: str) -> dict[str, Any]:
+    def export(self, form: str, data: Any = None, **reading: Any) -> dict[str, Any]:
         """Export the model for other programs, as arrays by name, in one of the formats of ``tux
-        export``. Every model has the format "arrays", all of its fields. UsageError for a format
-        that it does not have.
+        export``. Every model has the format "arrays", all of its fields.
+
+        A format about rows, as "shap" of boosted trees, takes them from `data`, in the forms that
+        `predict` takes; left out, from the files on which the run was trained. `reading`: as in
+        `predict`. UsageError for a format that the model does not have, and for `data` where the
+        format is about the model alone.
         """
         formats = formats_of(self.program)
         if form not in formats:
@@ -242,7 +248,13 @@ class Run:
                 f"{type(self.program).__name__} has no format {form!r}",
                 do=f"{did_you_mean(form, formats)}formats of this model: {', '.join(formats)}",
             )
-        return dict(formats[form](self.program, self._model()))
+        function = formats[form]
+        if takes_rows(function):
+            return predicting.export_rows(
+                trained_model(self), form, function, self._model(), data, reading
+            )
+        refuse_rows(form, data, reading)
+        return dict(function(self.program, self._model()))
 
     # ---- on disk
 

@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import IO
 
 import numpy as np
@@ -160,6 +160,16 @@ def write_pieces(path: str | os.PathLike[str], row: ArrayPieces) -> None:
         file.write(header)
         for piece in row.pieces:
             file.write(np.ascontiguousarray(piece, row.dtype).data)
+
+
+def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, ArrayPieces]) -> None:
+    """Write arrays of numbers as numpy.savez does, piece by piece. Raises DiskError."""
+    with writing(path), zipfile.ZipFile(path, "w", STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                file.write(_npy_header(np.broadcast_to(np.zeros((), array.dtype), array.shape)))
+                for piece in array.pieces:
+                    file.write(np.ascontiguousarray(piece, array.dtype).tobytes())
 
 
 def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> ArrayPieces:

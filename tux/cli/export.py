@@ -8,8 +8,13 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags
+from tux.cli.run_flags import add_option
+from tux.options.reading import Reading
 from tux.predict.export import check_format, export, exporter, read_model
-from tux.program.report import GANTT, INDEXES, Document
+from tux.predict.predict import open_model
+from tux.predict.row_exports import export_rows, matrix_writer, refuse_rows
+from tux.program.report import GANTT, INDEXES, Document, Export
+from tux.program.returns import takes_rows
 
 OF_SOME = {
     "--from": ("low", (GANTT,), "chooses a time of a run"),
@@ -18,6 +23,12 @@ OF_SOME = {
 }
 """Flags that belong to some formats alone: their names here, the formats, and what they do."""
 
+READING = {
+    "form": "form of --data [default: found by its first lines]",
+    "on_bad_row": "what to do about rows of --data [default stop]",
+}
+"""The help of the flags that say how rows are read."""
+
 
 def command(argv: list[str]) -> int:
     """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do, or
@@ -25,9 +36,12 @@ def command(argv: list[str]) -> int:
     """
     args = _flags().parse(argv)
     show.phase(f"look at {args.dir}")
-    if args.format not in (GANTT, *INDEXES):
-        check_format(args.dir, args.format)
+    of_model = args.format not in (GANTT, *INDEXES)
+    function = check_format(args.dir, args.format) if of_model else None
     _check(args)
+    if function is not None and takes_rows(function):
+        return _rows(args, function)
+    refuse_rows(args.format, args.data, args.form)
     if args.format == GANTT:
         return _gantt(args)
     if args.format in INDEXES:
@@ -47,6 +61,27 @@ def command(argv: list[str]) -> int:
     return 0
 
 
+def _rows(args: argparse.Namespace, function: Export) -> int:
+    """Write a matrix with a row for each row of the data."""
+    write = matrix_writer(args.out)
+    model = open_model(args.dir, show.warn)
+    show.phase("read the data")
+    matrix = export_rows(
+        model,
+        args.format,
+        function,
+        read_model(args.dir, model.program),
+        args.data,
+        Reading(form=args.form, on_bad_row=args.on_bad_row),
+        warn=show.warn,
+    )
+    show.phase(f"write {args.out}")
+    write(matrix)
+    rows = plural(len(matrix.rows.ids), matrix.rows.called)
+    show.say(f"{args.out}: {rows}, {len(matrix.columns):,} of {matrix.width:,} columns")
+    return 0
+
+
 def _check(args: argparse.Namespace) -> None:
     """Refuse flags that belong to other formats. UsageError."""
     for flag, (name, formats, does) in OF_SOME.items():
@@ -63,7 +98,7 @@ def _flags() -> Flags:
     about = (
         "Write what another program wants of a trained model, such as pyldavis of one of topics, "
         "or draw a picture of its vectors, or make an index of them for hnswlib, faiss or usearch; "
-        "or draw what the workers of a run did when (gantt)."
+        "or SHAP values of samples; or draw what the workers of a run did when (gantt)."
     )
     usage = "DIR --format NAME --out FILE [flags]"
     flags = Flags("tux export", about, usage)
@@ -77,10 +112,18 @@ def _flags() -> Flags:
     flags.add(
         "--out",
         "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
-        "for gantt; any name for word2vec; a new folder for an index",
+        "for gantt; .npz, .parquet, .csv or .tsv for shap; any name for word2vec; a new folder for "
+        "an index",
         OUTPUT,
         required=True,
     )
+    flags.add(
+        "--data",
+        "shap: the samples, in any format of training [default: those of training]",
+        INPUT,
+    )
+    for name, text in READING.items():
+        add_option(flags, name, text, metavar=None)
     flags.add(
         "--labels",
         "colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",

@@ -88,20 +88,20 @@ def in_32_bits(X: Any) -> Any:
     return X
 
 
-def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
+def samples(X: Any, known: dict[str, np.ndarray], kind: type = np.float32) -> EdgeData:
     """Return the entries of a matrix as edges from samples, of which these fields are `known`, to
-    features.
+    features. `kind`: the dtype of values.
     """
-    matrix = X if sparse.issparse(X) else _compress(X)
-    values = matrix.data.astype(np.float32, copy=sparse.issparse(X))  # those of X stay
+    matrix = X if sparse.issparse(X) else _compress(X, kind)
+    values = matrix.data.astype(kind, copy=sparse.issparse(X))  # those of X stay
     edges = matrix_edges(("sample", "feature"), matrix, value=values)
     return replace(edges, vertex_fields={"sample": known})
 
 
-def _compress(X: np.ndarray) -> Any:
-    """Convert a dense matrix to CSR with values of 32 bits, by pieces of its rows."""
+def _compress(X: np.ndarray, kind: type) -> Any:
+    """Convert a dense matrix to CSR with values of this kind, by pieces of its rows."""
     ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int64)
-    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
+    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], kind)
     step, begin = max(1, PIECE // X.shape[1]), 0
     for at in range(0, len(X), step):
         piece = X[at : at + step]

@@ -11,6 +11,8 @@ from tux.api.result import Run
 from tux.apps.gbdt import GBDT
 from tux.apps.gbdt.context import trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.shap import ExplainedTrees, explain_scores
+from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.base.text import join_class_names
 from tux.estimators.conventions import (
@@ -29,9 +31,12 @@ from tux.estimators.matrices import (
 )
 from tux.estimators.parameters import make_program, set_parameters
 from tux.inputs.deferred import DeferredEdges
+from tux.predict.row_exports import rows_of_edges
 
-FOREST = "feature", "cut", "default_left", "weight"
-"""Fields of the context by which scores are computed: a row for each tree, with its nodes."""
+FOREST = "feature", "cut", "default_left", "weight", "cover"
+"""Fields of the context by which scores are computed and explained: a row for each tree, with its
+nodes.
+"""
 
 
 class BoostedTrees(MatrixEstimator):
@@ -52,7 +57,7 @@ class BoostedTrees(MatrixEstimator):
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
-        data = DeferredEdges((X,), partial(samples, X, known))
+        data = DeferredEdges((X,), partial(samples, X, known, np.float64))
         fitted = fit(self, program, data, start=self._run)
         self.trees_ = _forest(fitted, self.max_depth)
         gains = _gains(fitted, self.n_features_in_)
@@ -61,18 +66,43 @@ class BoostedTrees(MatrixEstimator):
         self.history_ = history_of(fitted)
         self._run = starting_run(fitted)
 
-    def _scores(self, X: Any, chosen: dict[str, str]) -> np.ndarray:
-        """Return what a program with the parameters `chosen` predicts by the trees, (n,) or (n,
-        classes).
+    def contributions(self, X: Any) -> np.ndarray:
+        """Return the SHAP values of samples `X` (n, features): what each feature adds to the
+        score, and in the last column the mean score. (n, features + 1) float64, or (n, classes,
+        features + 1) for more than two classes. Each row sums to the score, in log-odds for
+        classes. See `tux.apps.gbdt.shap` for the formulas.
         """
+        edges, n = self._edges(X), self.n_features_in_
+        rows = rows_of_edges(edges, "sample", edges.ids["sample"].values)
+        classes = len(self.trees_["feature"]) // int(self.n_iter_[0])
+        explained = [
+            ExplainedTrees.of(self.trees_, n, slice(k, None, classes)) for k in range(classes)
+        ]
+        found = np.concatenate([*explain_scores(explained, rows)])
+        out, first = np.zeros((len(found), classes, n + 1)), 0
+        for k, each in enumerate(explained):
+            columns = np.append(each.used, n)
+            out[:, k, columns] = found[:, first : first + len(columns)]
+            first += len(columns)
+        return out[:, 0] if classes == 1 else out
+
+    def _edges(self, X: Any) -> EdgeData:
+        """Return the entries of samples without labels."""
         check_is_fitted(self)
         X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
         unknown = {"label": np.zeros(X.shape[0], np.float32)}
         unknown["weight"] = np.ones(X.shape[0], np.float32)
+        return samples(X, unknown, np.float64)
+
+    def _scores(self, X: Any, chosen: dict[str, str]) -> np.ndarray:
+        """Return what a program with the parameters `chosen` predicts by the trees, (n,) or (n,
+        classes).
+        """
+        edges = self._edges(X)
         depth = self.trees_["feature"].shape[1].bit_length() - 2
         shape = {"max_iter": int(self.n_iter_[0]), "max_depth": depth}
         program = GBDT(**chosen, **shape)
-        return scores(program, {"tau": self.trees_}, samples(X, unknown), "sample", self.n_jobs)
+        return scores(program, {"tau": self.trees_}, edges, "sample", self.n_jobs)
 
 
 class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
@@ -84,7 +114,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
     and features that a tree sees; `max_bins`: of a feature. `class_weight`: as in scikit-learn.
     More than two classes are fitted together, by the loss softmax, and each of the `max_iter`
     epochs grows a tree for each class. `n_jobs`: threads, None for all cores; the result does not
-    depend on them. Values are read in 32 bits. Zeros, of dense matrices too, are missing: at each
+    depend on them. Zeros, of dense matrices too, are missing: at each
     split they go the way that fits better.
 
     Fitted: `classes_`, `n_iter_` (1,), `feature_importances_` (n_features_in_,), shares of the

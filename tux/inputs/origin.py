@@ -9,6 +9,7 @@ from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.piped import STANDARD, input_name
+from tux.arrays.stores import is_uri
 from tux.graph.manifest import is_partitioned
 from tux.inputs.by_type import origin_of_types
 from tux.inputs.memory import MemoryData
@@ -36,6 +37,12 @@ def origin(data: Any) -> str | list[str]:
     if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
         return input_name(data)
     return absolute_source(data)
+
+
+def origin_files(origin: str | list[str]) -> str | list[str] | None:
+    """Return the files that an origin names; None where it is none of files."""
+    found = not isinstance(origin, str) or os.path.isabs(origin) or is_uri(origin)
+    return origin if found else None
 
 
 def are_files(data: Any) -> bool:

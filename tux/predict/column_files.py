@@ -28,12 +28,12 @@ def writer(path: str | os.PathLike[str]) -> Write:
 
 
 def pieces_writer(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str], others: str = ""
 ) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
     """Return a function that writes pieces of columns, one after the other, to a new file, and
-    returns the number of rows; see `writer`.
+    returns the number of rows; see `writer`. An error names `others` that a caller writes.
     """
-    separator = _separator(path)
+    separator = _separator(path, others)
 
     def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
         rows = 0
@@ -46,20 +46,25 @@ def pieces_writer(
     return write
 
 
-def _separator(path: str | os.PathLike[str]) -> str:
+def check_new(path: str | os.PathLike[str]) -> None:
+    """Raise UsageError if there is such a file, or no folder for it."""
+    if Path(path).exists():
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
+
+
+def _separator(path: str | os.PathLike[str], others: str = "") -> str:
     """Return the separator of columns in a new file by its name, "" for Parquet. Raises as
     `writer`.
     """
+    check_new(path)
     name = Path(path)
-    if name.exists():
-        raise UsageError(f"{path} exists", do="name a new file")
-    check_folder(path)
     if name.suffix == ".parquet":
         return ""
     ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
     if ending not in (".csv", ".tsv"):
         raise UsageError(
             f"{path} does not say which kind of file to write",
-            do="end its name in .parquet, .csv or .tsv",
+            do=f"end its name in {others}.parquet, .csv or .tsv",
         )
     return "," if ending == ".csv" else "\t"

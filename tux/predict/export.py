@@ -14,13 +14,14 @@ import numpy as np
 from tux.arrays.arrow import STRING, parquet_names, read_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
-from tux.base.disk import check_folder, replacing
+from tux.base.disk import replacing
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean
 from tux.engine.start_model import model_file
 from tux.figures import figures, plots
 from tux.io.vertices.labels import read_vertex_labels
 from tux.io.vertices.word2vec import write_binary, write_text
+from tux.predict.column_files import check_new
 from tux.predict.predict import reopen_program
 from tux.program.naming import describe_value, place
 from tux.program.program import Program
@@ -89,9 +90,9 @@ def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarr
     return arrays
 
 
-def check_format(folder: str | os.PathLike[str], form: str) -> None:
-    """Raise UsageError if the model in a run's folder has no such format, and name the formats that
-    it has.
+def check_format(folder: str | os.PathLike[str], form: str) -> Export:
+    """Return the function of a format. Raise UsageError if the model in a run's folder has no such
+    format, and name the formats that it has.
     """
     _, formats = _formats(folder, lambda text: None)
     if form not in formats:
@@ -101,6 +102,7 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
             do=f"{near}formats of this model: {', '.join(formats)}; "
             f"of its vectors: {', '.join(INDEXES)}; of its run: {GANTT}",
         )
+    return formats[form]
 
 
 def _formats(
@@ -202,13 +204,6 @@ def exporter(
                 )
 
     return write
-
-
-def check_new(path: str | os.PathLike[str]) -> None:
-    """Raise UsageError if there is such a file, or no folder for it."""
-    if Path(path).exists():
-        raise UsageError(f"{path} exists", do="name a new file")
-    check_folder(path)
 
 
 def _painter(

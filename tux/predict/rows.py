@@ -60,6 +60,16 @@ def predict_rows(
     by others of their type.
     """
     model = model if isinstance(model, TrainedModel) else open_model(model, warn)
+    new, rows = read_new_rows(model, data, reading or Reading(), warn)
+    return _score_new(model, new, rows, [model.stage], "predict")
+
+
+def read_new_rows(
+    model: TrainedModel, data: Any, reading: Reading, warn: Warn
+) -> tuple[NewVertices, EdgeData]:
+    """Read the rows of a file as new vertices of the end for which a model predicts. Raises as
+    `predict_rows`.
+    """
     program, role = model.program, model.role
     if not role:
         raise UsageError(
@@ -73,8 +83,7 @@ def predict_rows(
             "are too, of which there are no new ones"
         )
     new = new_vertices(program, role)
-    rows = _read_new(model, new, data, reading or Reading(), warn)
-    return _score_new(model, new, rows, [model.stage], "predict")
+    return new, _read_new(model, new, data, reading, warn)
 
 
 def fold_in(

@@ -61,8 +61,57 @@ class GroundTruth:
     progress: Callable[[float], None] = lambda share: None
 
 
-Export = Callable[[AnyProgram, Model], dict[str, Any]]
-"""Arrays by name, of numbers or text, for another program to read; or a `Document`."""
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """New rows of data, such as samples, that a format of `Report.exports` is about.
+
+    `ids` (n,), in the order of the data, of the end `called`. Row i has the edges `bounds[i]` up to
+    `bounds[i + 1]`, (n + 1,) int64, which lead to vertices of the model of the type `kind`: `to`
+    (m,) are their numbers, and `fields` their data, (m,) each.
+    """
+
+    called: str
+    ids: np.ndarray
+    bounds: np.ndarray
+    kind: str
+    to: np.ndarray
+    fields: Mapping[str, np.ndarray]
+
+    def __getitem__(self, rows: slice) -> NewRows:
+        """Return consecutive rows."""
+        low, high, _ = rows.indices(len(self.ids))
+        begin, end = self.bounds[low], self.bounds[high]
+        return NewRows(
+            self.called,
+            self.ids[low:high],
+            self.bounds[low : high + 1] - begin,
+            self.kind,
+            self.to[begin:end],
+            {name: column[begin:end] for name, column in self.fields.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowMatrix:
+    """A matrix with a row for each of `rows`: the result of a format that is about new rows.
+
+    It is `width` columns wide. `columns` (k,) are those that have numbers, ascending, and `names`
+    (k,) what they are called. `pieces` are their numbers, (any, k) float32 each, row after row,
+    made when they are asked for; `value` is what a number is called.
+    """
+
+    rows: NewRows
+    columns: np.ndarray
+    names: np.ndarray
+    width: int
+    pieces: Iterable[np.ndarray]
+    value: str = "value"
+
+
+Export = Callable[..., Any]
+"""Arrays by name, of numbers or text, for another program to read; or a `Document`; or, where
+there is a parameter `rows`, a `RowMatrix`.
+"""
 
 
 class Document(dict[str, Any]):
@@ -133,8 +182,9 @@ class Report:
 
     def exports(self) -> dict[str, Export]:
         """Return the formats into which `tux export` can turn a model, by name: ``f(program,
-        model)`` returns arrays by name. The model has no edges then. Each model has "hnswlib",
-        "faiss" and "usearch" already, and each run "gantt".
+        model)`` returns arrays by name. The model has no edges then. ``f(program, model, rows)``
+        gets `NewRows`, and may return a `RowMatrix`. Each model has "hnswlib", "faiss" and
+        "usearch" already, and each run "gantt".
         """
         return {}
 

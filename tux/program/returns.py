@@ -4,6 +4,7 @@ return is an error of the user's program.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sized
 from typing import Any
@@ -41,8 +42,17 @@ def check_exports(program: BaseProgram) -> dict[str, Callable[..., Any]]:
     formats = call_hook(report, "exports")
     for name, function in formats.items():
         what = f"{type(report).__name__}.exports(), format {name}: {_function_name(function)}"
-        check_parameters(what, function, ("program", "model"), "give it two: program, model")
+        given = ("program", "model", *(["rows"] if takes_rows(function) else []))
+        check_parameters(what, function, given, f"give it {len(given)}: {', '.join(given)}")
     return dict(formats)
+
+
+def takes_rows(function: Callable[..., Any]) -> bool:
+    """Return whether a format is about new rows: its function has a parameter `rows`."""
+    try:
+        return "rows" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # compiled code does not say
+        return False
 
 
 def _function_name(function: Any) -> str:

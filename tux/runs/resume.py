@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tux.arrays.piped import STANDARD, input_name
-from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
@@ -27,7 +26,7 @@ from tux.checkpoint.store import (
     find_newest_checkpoint,
     tell_left_out,
 )
-from tux.inputs.origin import cut_folder, files_beside, whole_parameters
+from tux.inputs.origin import cut_folder, files_beside, origin_files, whole_parameters
 from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.partition.method_of_type import is_open
 from tux.program import sources
@@ -66,12 +65,12 @@ class StoppedRun:
     @property
     def data(self) -> str | list[str] | None:
         """The training data, as `Origin` has them; None: generated data."""
-        return _file(self.run.data.path)
+        return origin_files(self.run.data.path)
 
     @property
     def test(self) -> str | list[str] | None:
         """The held-out data, if they were named."""
-        return _file(self.run.test.path) if self.run.test is not None else None
+        return origin_files(self.run.test.path) if self.run.test is not None else None
 
     @property
     def start_checkpoint(self) -> Checkpoint:
@@ -346,11 +345,6 @@ def _keep_partitioner(run: RunRecord, kept: CheckpointManifest) -> None:
     """
     if is_open(run.options.get("partitioner")) and "partitioner" in kept.options:
         run.options["partitioner"] = kept.options["partitioner"]
-
-
-def _file(path: str | list[str]) -> str | list[str] | None:
-    found = not isinstance(path, str) or os.path.isabs(path) or is_uri(path)
-    return path if found else None
 
 
 def _check_place(folder: Path, machines: int, place: Place | None) -> None:
