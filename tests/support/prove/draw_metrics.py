@@ -31,10 +31,11 @@ def add_metrics(program: ProgramSpec, drawn: ProgramDraw, seed: str) -> ProgramS
         return program
     kept = {each.name for each in program.context}
     atoms = [f"tau.{name}" for name in ("all", "top", "turn") if name in kept]
-    if not drawn.rotates:  # totals of other blocks
+    if not drawn.rotates:
         atoms.append("int(tau.sum)")
     of, functions = replace(drawn, draw=draw), dict(program.functions)
-    for name in dict.fromkeys(list_syncs((*program.setup, *program.stages))):
+    stages = (*program.setup, *program.stages)
+    for name in dict.fromkeys(list_syncs(stages, in_batches=not drawn.rotates)):
         lines = []
         if of.chance(SET):
             lines.append(f"tau.{ALWAYS} = {of.expression(atoms, 1)}")
@@ -46,10 +47,12 @@ def add_metrics(program: ProgramSpec, drawn: ProgramDraw, seed: str) -> ProgramS
     return program._replace(context=program.context + metrics, functions=functions)
 
 
-def list_syncs(stages: tuple[NamedTuple, ...]) -> Iterator[str]:
-    """Yield the functions of all GlobalSyncs, also of those within other stages."""
+def list_syncs(stages: tuple[NamedTuple, ...], *, in_batches: bool) -> Iterator[str]:
+    """Yield the functions of all GlobalSyncs, also of those within other stages; of those within
+    mini-batches only if it is said. Where workers rotate, these take totals of other blocks.
+    """
     for stage in stages:
-        if isinstance(stage, MiniBatchSpec | RepeatSpec):
-            yield from list_syncs(stage.stages)
+        if isinstance(stage, RepeatSpec) or (in_batches and isinstance(stage, MiniBatchSpec)):
+            yield from list_syncs(stage.stages, in_batches=in_batches)
         elif isinstance(stage, GlobalSyncSpec) and stage.function:
             yield stage.function
