@@ -179,7 +179,7 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
 CONTROLS: tuple[control.Control, ...] = (
     Join("tcp://127.0.0.1:1", bytes(range(16)), lost="worker 1 was killed"),
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "host", "tcp://127.0.0.1:1"),
-    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
+    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)], bytes(range(16))),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Pass(40, keep=True),
     MarkPassed(20),

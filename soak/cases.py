@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from faults.room import ReferenceRuns
+from soak.formulas import Formula, judge_factors, judge_lasso, judge_ridge, judge_squares
 from tux.predict.column_files import writer
 from tux.synthetic.clicks import clicks, write_clicks
 from tux.synthetic.clusters import clusters
@@ -102,7 +103,8 @@ class SoakCase(NamedTuple):
     words of the command that name them. At slack 0 and on one number of workers the bytes must be
     the right ones. Else the `metric` of the last epoch may differ from the right one by the share
     `noise`; if the case is `exact`, the bytes of the model must be the right ones even then. If it
-    has `close`, numbers of the model may differ by such a share.
+    has `close`, numbers of the model may differ by such a share. Metrics that its `formula` gives
+    of the files of the model must be those of the records, always.
 
     Without `moves` a run cannot go on on another number of workers.
     """
@@ -114,6 +116,7 @@ class SoakCase(NamedTuple):
     metric: str = ""
     noise: float = 0.1
     close: float = 0.0
+    formula: Formula | None = None
     exact: bool = False
     moves: bool = True
     slacks: tuple[int, ...] = (0, 0, 1, 3)
@@ -140,23 +143,36 @@ def _case(
 
 _CUT: dict[str, Any] = {"partitioners": ("bicut", "random", "dbh", "hybrid")}
 _WHOLE: dict[str, Any] = {"partitioners": ()}
+_RMSE: dict[str, Any] = {"metric": "test_rmse", "formula": judge_factors}
+_RIDGE: dict[str, Any] = {"metric": "objective", "formula": judge_ridge}
 _AT_ONCE: dict[str, Any] = {"exact": True, "slacks": (0,)}
 
 CASES = [
-    _case("mf", write_rated, "--rank 8 --epochs 80", of="mf", metric="test_rmse", **_CUT),
-    _case("wide", write_wide, "--rank 8 --epochs 60", of="mf", metric="test_rmse", **_CUT),
-    _case("als", write_rated, "--rank 6 --epochs 60", of="als", metric="train_rmse"),
+    _case("mf", write_rated, "--rank 8 --epochs 80", of="mf", **_RMSE, **_CUT),
+    _case("wide", write_wide, "--rank 8 --epochs 60", of="mf", **_RMSE, **_CUT),
+    _case(
+        "als",
+        write_rated,
+        "--rank 6 --epochs 60",
+        of="als",
+        metric="train_rmse",
+        formula=judge_squares,
+    ),
     _case("bpr", write_rated, "--rank 6 --epochs 60", metric="violations", noise=0.5),
     _case("lda", write_documents, "--topics 10 --epochs 60", metric="loglik_per_token"),
     _case("warplda", write_documents, "--topics 10 --epochs 60", metric="loglik_per_token"),
     _case("kmeans", write_samples, "--n-clusters 12 --tol 0", of="kmeans", metric="inertia"),
     _case("kmeans_points", write_points, "--n-clusters 12 --tol 0", metric="inertia", **_WHOLE),
     _case("gbdt", write_samples, "--max-iter 40 --max-depth 3", metric="objective", **_WHOLE),
-    _case("linear", write_samples, "--l2 1 --tol 0 --epochs 60", metric="objective"),
+    _case("linear", write_samples, "--l2 1 --tol 0 --epochs 60", **_RIDGE),
+    _case("adam", write_samples, "--solver adam --l2 1 --epochs 60", of="linear", **_RIDGE),
     _case(
-        "adam", write_samples, "--solver adam --l2 1 --epochs 60", of="linear", metric="objective"
+        "blockpg",
+        write_samples,
+        "--l1 1 --tol 0 --epochs 60",
+        metric="objective",
+        formula=judge_lasso,
     ),
-    _case("blockpg", write_samples, "--l1 1 --tol 0 --epochs 60", metric="objective"),
     _case("deepwalk", write_links, "--dimensions 16 --num-walks 3 --epochs 6", **_WHOLE),
     _case("walks", write_links, "--num-walks 20", exact=True, moves=False, **_WHOLE),
     _case("pagerank", write_links, "--tolerance 0 --epochs 80", close=1e-5, **_CUT),
@@ -168,6 +184,6 @@ CASES = [
     _case("colouring", write_friends, partitioners=("source",), **_AT_ONCE),
     _case("independent_set", write_friends, **_AT_ONCE, **_CUT),
     _case("triangles", write_friends, "--width 16", **_AT_ONCE, **_CUT),
-    _case("lbfgs", write_unjudged, "--tolerance 0 --epochs 60", metric="objective", **_CUT),
+    _case("lbfgs", write_unjudged, "--tolerance 0 --epochs 60", **_RIDGE, **_CUT),
 ]
 """All cases."""

@@ -20,6 +20,7 @@ from faults.network import no_relay
 from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome, broken_rules
 from soak.course import Course, LostRun
 from soak.draws import SoakPlan
+from soak.formulas import find_wrong_metrics
 from soak.judging import drop_report, find_differences, left_memory, shared_memory
 from soak.links import strike_two_machines
 from soak.strikes import make_strike
@@ -105,6 +106,7 @@ def _strike_course(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: Roun
     same = plan.slack == 0 and not course.moved
     now = RunRemains.of(course.folder)
     outcome.wrong += find_differences(plan.case, now, wanted, same)
+    outcome.wrong += find_wrong_metrics(plan.case.formula, now, room.whole.folder)
     outcome.left += hidden_files(course.folder)
 
 
@@ -113,6 +115,7 @@ def _strike_machines(room: Room, plan: SoakPlan, wanted: RunRemains, outcome: Ro
     outcome.wrong += strike_two_machines(room, plan, outcome.counts)
     now, right = (drop_report(each) for each in (RunRemains.of(room.folder / "out"), wanted))
     outcome.wrong += find_differences(plan.case, now, right, plan.slack == 0)
+    outcome.wrong += find_wrong_metrics(plan.case.formula, now, room.whole.folder)
     outcome.left += hidden_files(room.folder / "out")
 
 

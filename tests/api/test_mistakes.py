@@ -1,7 +1,10 @@
 """Common first mistakes, and their messages: in Python's words, with the remedy."""
 
+import errno
 import importlib.util
+import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,6 +13,7 @@ import pytest
 import tux
 from tux.api.progress import WarningsOnly
 from tux.base.errors import DataError, UsageError
+from tux.cli.main import main
 
 
 def mf(data, **options):
@@ -227,6 +231,42 @@ def test_what_plain_python_raises_is_a_program_error(mistake, what):
     with pytest.raises(tux.ProgramError, match=what) as told:
         tux.run(ProgramWithMistake(mistake=mistake), edges, jit=False, progress=False)
     assert told.value.where.startswith(f"{__file__}:") and told.value.__cause__ is not None
+
+
+def catch_words(call):
+    """Return the kind of the error that `call` raises, and its text without numbers."""
+    with pytest.raises(tux.TuxError) as raised:
+        call()
+    return type(raised.value), re.sub(r"\d+", "N", raised.value.what)
+
+
+def test_rows_that_no_memory_holds_are_refused_as_by_the_command(tmp_path, capsys):
+    rank, path = 10**9, tmp_path / "ratings.csv"
+    path.write_text("user,item,rating\n" + "".join("{},{},{}\n".format(*row) for row in ROWS))
+    run = partial(tux.run, tux.MF(rank=rank), ROWS, jit=False, progress=False, memory="8GB")
+    kind, what = catch_words(run)
+    code = main(["run", "mf", str(path), "--rank", str(rank), "--no-jit", "--memory", "8GB"])
+    told = re.sub(r"\d+", "N", capsys.readouterr().err)
+    assert (kind, code) == (UsageError, 2) and f"error: {what.rpartition(', and')[0]}" in told
+    assert "rows of vertices (above all user.f" in what
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "what"),
+    [
+        (MemoryError("Unable to allocate 335. GiB"), tux.TuxError, "out of memory: Unable to"),
+        (OSError(errno.ENOSPC, "full", "x"), tux.DiskError, "x cannot be written: No space left"),
+        (OSError(errno.EMFILE, "many"), tux.TuxError, "too many files are open"),
+    ],
+)
+def test_what_the_machine_lacks_is_told_as_by_the_command(monkeypatch, fault, kind, what):
+    def fail(*_, **__):
+        raise fault
+
+    monkeypatch.setattr("tux.runs.session._run", fail)
+    with pytest.raises(kind, match=what) as told:
+        mf(ROWS)
+    assert told.value.do and told.value.__cause__ is fault
 
 
 def test_what_a_watcher_raises_is_its_own():

@@ -9,6 +9,7 @@ import pytest
 from support.messages import message
 
 from tux.arrays import arrow
+from tux.arrays.parquet_pages import read_header
 from tux.arrays.parquet_sizes import SHARE, column_chunks
 from tux.base.errors import DataError
 from tux.io.edges.read import read_edges
@@ -27,6 +28,7 @@ def little_room(monkeypatch):
     monkeypatch.setattr("tux.arrays.packed.ROOM", SMALL)
     monkeypatch.setattr("tux.arrays.packed.RATIO", RATIO)
     monkeypatch.setattr("tux.arrays.parquet_sizes.ROOM", SMALL)
+    monkeypatch.setattr("tux.arrays.parquet_pages.ROOM", SMALL)
     monkeypatch.setattr("tux.base.memory.free", lambda: 1 << 16)
 
 
@@ -114,6 +116,89 @@ def test_one_long_string_among_many_is_counted_as_often_as_it_is_there(tmp_path)
         assert count(exactly=False) == len(few) * LONG
         assert count(exactly=True) == 2 * (len(few) - 1) + LONG
         arrow.check_columns(file, path)
+
+
+def write_varint(number):
+    """Return a whole number as headers of pages have it."""
+    out, number = [], 2 * number if number >= 0 else -2 * number - 1
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def change_header(path, *, size=None, entries=None):
+    """Let the first page of a file, a dictionary of few entries in few bytes, say that it has more:
+    of bytes, or entries.
+    """
+    content = path.read_bytes()
+    head, old = content[4:40], read_at(path, 4)
+    begin = bytes([0x15, 4, 0x15]) + write_varint(old.unpacked) + b"\x15" + write_varint(old.packed)
+    assert head.startswith(begin)
+    size = old.unpacked if size is None else size
+    new = bytes([0x15, 4, 0x15]) + write_varint(size) + b"\x15" + write_varint(old.packed)
+    rest = content[4 + len(begin) :]
+    if entries is not None:
+        at = rest.index(own := b"\x15" + write_varint(old.entries))
+        rest = rest[:at] + b"\x15" + write_varint(entries) + rest[at + len(own) :]
+    path.write_bytes(content[:4] + new + rest)
+
+
+def read_at(path, place):
+    with open(path, "rb") as file:
+        return read_header(file.fileno(), place)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"size": 2**31 - 1}, "a page of item says that it has 2,147,483,647 bytes, and its"),
+        ({"entries": 2**31 - 1}, "a dictionary of item says that it has 2,147,483,647 entries in"),
+        ({"size": -(2**30)}, "the header of a page cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("reader", ["read_parquet", "rows", "columns", "table"])
+def test_a_page_that_claims_more_than_its_column_has(tmp_path, reader, told, why):
+    path = write(tmp_path, item=pa.array(np.arange(64) % 7))
+    assert READERS[reader](path) is not None
+    change_header(path, **told)
+    with pytest.raises(DataError, match=message("is-no-readable-parquet-file", why)):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"data_page_size": 100}])
+def test_headers_are_those_that_the_footer_counts(tmp_path, version, options):
+    columns = {
+        "n": pa.array(np.arange(3000) % 50),
+        "s": make_coded(9, 3000),
+        "l": pa.array([[1.5, 2.5], None, []] * 1000),
+        "f": pa.array([b"ab"] * 3000, pa.binary(2)),
+        "none": pa.array([None] * 3000, pa.int32()),
+    }
+    path = tmp_path / "x.parquet"
+    options = {"write_statistics": True, "write_page_checksum": True, **options}
+    pq.write_table(pa.table(columns), path, data_page_version=version, **options)
+    with arrow.parquet_file(path) as file:
+        chunks = [*column_chunks(file.metadata, None, None)]
+        arrow.check_columns(file, path)
+    for chunk in chunks:
+        at, unpacked = chunk.start, 0
+        while at < chunk.start + chunk.packed:
+            header = read_at(path, at)
+            at += header.length + header.packed
+            unpacked += header.length + header.unpacked
+        assert (at, unpacked) == (chunk.start + chunk.packed, chunk.unpacked)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x15", b"\x15\x00\x00", b"\x1c" * 9, b"\x19\x05", b"\x15" + b"\xff" * 20]
+)
+def test_what_is_no_header_of_a_page(tmp_path, content):
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(OSError, match="the header of a page cannot be read"):
+        read_at(path, 0)
 
 
 def test_columns_of_columns_are_counted_by_their_first_name(tmp_path):

@@ -19,6 +19,14 @@ def traced_run(tux, here):
     return here / "run1"
 
 
+def change_head(path, **changed):
+    """Give the file of a trace another head."""
+    content = path.read_bytes()
+    _, rank, workers, slack, zero, run = HEAD.unpack(content[: HEAD.size])
+    head = {"rank": rank, "workers": workers, "slack": slack, "zero": zero, "run": run} | changed
+    path.write_bytes(HEAD.pack(MAGIC, *head.values()) + content[HEAD.size :])
+
+
 def test_a_run_that_was_traced(tux, traced_run):
     assert read_run(traced_run).options["trace_clocks"] is True
     code, out, err = tux("check-trace", "run1")
@@ -39,8 +47,9 @@ def test_a_run_that_was_traced(tux, traced_run):
 def test_a_run_goes_on_with_another_trace(tux, traced_run):
     assert tux(*RUN[:-1], "run2", "--trace-clocks", "--checkpoint-every", "1")[0] == 0
     assert tux("run", "--resume", "run2", "--epochs", "3")[0] == 0
-    names = sorted(path.name for path in (traced_run.parent / "run2" / "trace").iterdir())
-    assert names == ["1-0.clocks", "2-0.clocks"]
+    paths = sorted((traced_run.parent / "run2" / "trace").iterdir())
+    assert [path.name for path in paths] == ["1-0.clocks", "2-0.clocks"]
+    assert {read_trace(path).run.hex() for path in paths} == {read_run("run2").id}
     code, out, _ = tux("check-trace", "run2")
     assert code == 0 and "starts of workers  2" in out
 
@@ -59,7 +68,7 @@ def test_a_broken_rule_is_told_with_its_record(tux, traced_run):
 
 def test_a_trace_of_another_slack_is_told(tux, traced_run):
     path = traced_run / "trace" / "1-0.clocks"
-    path.write_bytes(HEAD.pack(MAGIC, 0, 1, 7, 0) + path.read_bytes()[HEAD.size :])
+    change_head(path, slack=7)
     code, _, err = tux("check-trace", "run1")
     assert code == 3 and "its clocks ran at slack 7, and the run has slack 0" in err
 
@@ -78,16 +87,38 @@ def test_a_trace_of_another_worker_is_told(tux, traced_run, name):
     assert code == 3 and f"worker 0 has the name of that of worker {name[2]}" in err
 
 
-def test_a_trace_of_another_run_is_told(tux, traced_run):
+@pytest.mark.parametrize(("workers", "slack"), [(2, 0), (2, 3)])
+def test_a_trace_of_other_workers_is_told(tux, traced_run, workers, slack):
     path = traced_run / "trace" / "1-0.clocks"
-    _, *others, zero = HEAD.unpack(path.read_bytes()[: HEAD.size])
-    assert others == [0, 1, 0]
-    for workers, slack in ((2, 0), (2, 3)):
-        path.with_name("1-1.clocks").write_bytes(HEAD.pack(b"tuxclk01", 1, workers, slack, zero))
-        code, _, err = tux("check-trace", "run1")
-        assert code == 3 and "run1/trace/1-1.clocks" in err
-        assert f"a trace of a run of {workers} workers with slack {slack}, beside" in err
-        assert "1-0.clocks of 1 worker with slack 0" in err
+    other = path.with_name("1-1.clocks")
+    other.write_bytes(path.read_bytes())
+    change_head(other, rank=1, workers=workers, slack=slack)
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "run1/trace/1-1.clocks" in err
+    assert f"a trace of a run of {workers} workers with slack {slack}, beside" in err
+    assert "1-0.clocks of 1 worker with slack 0" in err
+
+
+def test_a_trace_of_another_run_is_told(tux, traced_run):
+    """Of the same command, twice: the files differ by the id of the run alone, or hardly."""
+    assert tux(*RUN[:-1], "run2", "--trace-clocks")[0] == 0
+    path, ids = traced_run / "trace" / "1-0.clocks", [read_run(f"run{n}").id for n in (1, 2)]
+    path.write_bytes(traced_run.with_name("run2").joinpath("trace", path.name).read_bytes())
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and TRACE in err and "fault of tux" not in err
+    assert f"the trace of another run: its id is {ids[1]}, and that of this run {ids[0]}" in err
+    assert "put back the file that this run has written" in err
+
+
+def test_files_of_two_runs_are_told_without_a_record(tux, traced_run):
+    path = traced_run / "trace" / "1-0.clocks"
+    change_head(path, workers=2)
+    other = path.with_name("1-1.clocks")
+    other.write_bytes(path.read_bytes())
+    change_head(other, rank=1, run=bytes(16))
+    (traced_run / "run.json").unlink()
+    code, _, err = tux("check-trace", "run1")
+    assert code == 3 and "1-1.clocks" in err and f"its id is {'0' * 32}, and that of this" in err
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied"])

@@ -8,12 +8,14 @@ import pytest
 from support.messages import message
 
 from tux.base.errors import DataError, DiskError
-from tux.clock.trace import HELD, RECORD, ClockEvent, Trace, read_trace, trace_name
+from tux.clock.trace import HEAD, HELD, MAGIC, RECORD, ClockEvent, Trace, read_trace, trace_name
 from tux.messages.message import Kind
+
+RUN = bytes(range(16))
 
 
 def write(path, records=3):
-    trace = Trace(path, 1, 4, 2)
+    trace = Trace(path, 1, 4, 2, RUN)
     for clock in range(records):
         trace.note(ClockEvent.SENT, clock, 3, 7, Kind.CONTRIBUTION)
         trace.note(ClockEvent.START, clock, sync=2, segment=1, value=5)
@@ -27,7 +29,7 @@ def test_what_is_noted_is_read(tmp_path):
     trace.note(ClockEvent.ANSWERED, 3)
     trace.close()
     read = read_trace(path)
-    assert (read.rank, read.workers, read.slack, read.path) == (1, 4, 2, path)
+    assert (read.rank, read.workers, read.slack, read.run, read.path) == (1, 4, 2, RUN, path)
     assert read.records.dtype == RECORD and len(read.records) == 8 and read.is_whole
     assert read.records[2].tolist() == (ClockEvent.SENT, Kind.CONTRIBUTION, 0, 3, 7, 0, 1)
     assert read.records[3].tolist() == (ClockEvent.START, 0, 1, 0, 2, 5, 1)
@@ -47,13 +49,13 @@ def test_records_are_held_back_until_there_are_many(tmp_path):
 def test_a_file_that_was_cut_is_read_up_to_the_cut(tmp_path):
     write(tmp_path / "x").close()
     content = (tmp_path / "x").read_bytes()
-    for size in range(24, len(content) + 1):
+    for size in range(HEAD.size, len(content) + 1):
         (tmp_path / "x").write_bytes(content[:size])
         read = read_trace(tmp_path / "x")
-        assert len(read.records) == (size - 24) // RECORD.itemsize and not read.is_whole
+        assert len(read.records) == (size - HEAD.size) // RECORD.itemsize and not read.is_whole
 
 
-@pytest.mark.parametrize("content", [b"", b"tuxclk01", b"x" * 100])
+@pytest.mark.parametrize("content", [b"", MAGIC, b"x" * 100])
 def test_another_file_is_refused(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(DataError, match=message("not-a-trace-of-clocks", str(tmp_path / "x"))):

@@ -48,7 +48,7 @@ CONTROLS = [
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Join("tcp://127.0.0.1:1"),
     Welcome(bytes(range(16))),
-    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
+    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)], bytes(range(16))),
     Keep(3, "/tmp/file"),
     Keep(3, sends=True),
     Record({}),

@@ -13,6 +13,8 @@ from support.prove.spec import (
     VectorSpec,
 )
 
+TOLD = FieldSpec("told", "metric", "f8")
+
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_own_changes_of_a_shared_field_show_at_once(workers):
@@ -171,13 +173,28 @@ def test_totals_are_combined_and_cleared_by_a_global_sync_with_a_function():
         ],
         "def count(user, item, tau, p): tau.n += 1; tau.s += p.workers",
         "def look(item, tau): tau.n += 10",
-        FINISH,
-        tau=(FieldSpec("n", "total"), FieldSpec("s", "shared"), value("kept")),
+        FINISH + "; tau.told = tau.kept",
+        tau=(FieldSpec("n", "total"), FieldSpec("s", "shared"), value("kept"), TOLD),
         epochs=2,
     )
     first = 100 * (4 + 30) + 4
-    assert [epoch["kept"] for epoch in out.epochs] == [first, 100 * (100 * first + 34) + 4]
+    assert out.metrics == {1: {"told": first}, 2: {"told": 100 * (100 * first + 34) + 4}}
     assert out.context["s"] == 2 * 4 * 4
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_epoch_does_not_report_metrics_of_another_one(workers):
+    """Set-up tells 0, epochs 1 and 3 tell 1 and 3."""
+    out = run_ratings(
+        [GlobalSyncSpec("finish")],
+        "def begin(tau): tau.told = 0",
+        "def finish(tau):\n    tau.kept += 1\n    if tau.kept % 2: tau.told = tau.kept",
+        setup=(GlobalSyncSpec("begin"),),
+        workers=workers,
+        epochs=3,
+        tau=(value("kept"), TOLD),
+    )
+    assert out.metrics == {1: {"told": 1}, 2: {}, 3: {"told": 3}}
 
 
 def test_an_apply_does_not_see_own_changes_of_the_context():

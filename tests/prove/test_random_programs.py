@@ -34,7 +34,7 @@ def test_draws_cover_what_there_is():
     texts = "".join(repr(case.program) for case in cases)
     for stage in ("MiniBatch", "Repeat", "ForEach", "GlobalSync", "Vector", "Barrier", "Exchange"):
         assert f"{stage}Spec(" in texts, stage
-    for kind in ("value", "shared", "delta", "master", "mirror", "data", "total"):
+    for kind in ("value", "shared", "delta", "master", "mirror", "data", "total", "metric"):
         assert f"kind='{kind}'" in texts, kind
     assert {case.workers for case in cases} == {1, 2, 3, 4, 5}
     assert {case.slack for case in cases} == {0, 1, 2, 3, 4}

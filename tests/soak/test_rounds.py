@@ -37,7 +37,8 @@ class WrongRuns(RightRuns):
         name = "model/user.parquet"
         model = {**right.model, name: right.model[name][:-1]}
         wrong = right._replace(model=model)
-        return type("", (), {"of": lambda *_: wrong, "argv": runs.argv, "flags": runs.flags})()
+        known = {"argv": runs.argv, "flags": runs.flags, "folder": runs.folder}
+        return type("", (), {"of": lambda *_: wrong, **known})()
 
 
 @pytest.mark.slow

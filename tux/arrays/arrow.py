@@ -25,6 +25,7 @@ from tux.arrays.disk_columns import is_for_disk, store_column
 from tux.arrays.integers import join_integers, narrow
 from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
 from tux.arrays.parquet_footer import check_footer, seal_footer
+from tux.arrays.parquet_pages import check_pages
 from tux.arrays.parquet_sizes import ColumnChunk, check_sizes, column_chunks
 from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.arrays.piped import open_input, path_or_file
@@ -402,8 +403,10 @@ def check_columns(
     groups: Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Raise `DataError` if columns of row groups of a Parquet file would fill memory:
-    `tux.arrays.parquet_sizes.check_sizes`. None: all.
+    """Raise `DataError` if columns of row groups of a Parquet file would fill memory by what the
+    footer says (`tux.arrays.parquet_sizes.check_sizes`), and OSError if by what pages say
+    (`tux.arrays.parquet_pages.check_pages`); each of these would be asked of the server of a URI,
+    so there it is left out. None: all.
     """
 
     def size() -> int:
@@ -413,7 +416,12 @@ def check_columns(
     def strings_of(chunk: ColumnChunk, exactly: bool) -> int:
         return _bytes_of_strings(file, path, chunk, exactly=exactly)
 
-    check_sizes(os.fspath(path), [*column_chunks(file.metadata, groups, columns)], size, strings_of)
+    chunks = [*column_chunks(file.metadata, groups, columns)]
+    source = path_or_file(path)
+    if isinstance(source, str):
+        with open(source, "rb", buffering=0) as opened:
+            check_pages(opened.fileno(), chunks)
+    check_sizes(os.fspath(path), chunks, size, strings_of)
 
 
 def _bytes_of_strings(

@@ -28,21 +28,28 @@ parts of the free memory.
 
 class ColumnChunk(NamedTuple):
     """A column of one row group. `leaf`: its name, with those of the columns in which it lies;
-    `numbers`: bytes that all `values` take beside the strings; `unpacked`: bytes of its pages.
+    `numbers`: bytes that all `values` take beside the strings; `start`, `packed`: the place of its
+    pages in the file, and their bytes there; `unpacked`: their bytes when they are unpacked;
+    `least_entry`: bytes that an entry of a dictionary has at least.
     """
 
     group: int
     leaf: str
     values: int
     numbers: int
+    start: int
+    packed: int
     unpacked: int
+    least_entry: int
     has_strings: bool
     has_dictionary: bool
 
     @property
     def least(self) -> int:
         """The bytes that it takes at least, as far as numbers and offsets show."""
-        return self.numbers + (self.unpacked if self.has_strings else 0)
+        if self.has_strings:
+            return self.numbers + self.unpacked
+        return max(self.numbers, self.unpacked)  # a page is unpacked whole
 
     @property
     def most(self) -> int:
@@ -66,12 +73,16 @@ def column_chunks(
                 width = WIDTHS.get(kind, OFFSET)
                 if kind == "FIXED_LEN_BYTE_ARRAY":
                     width = metadata.schema.column(at).length
+                places = (chunk.dictionary_page_offset, chunk.data_page_offset)
                 yield ColumnChunk(
                     group,
                     leaf,
                     chunk.num_values,
                     chunk.num_values * width,
+                    min(filter(None, places), default=0),
+                    chunk.total_compressed_size,
                     chunk.total_uncompressed_size,
+                    min(width, OFFSET),
                     kind == "BYTE_ARRAY",
                     chunk.has_dictionary_page,
                 )

@@ -19,9 +19,9 @@ import numpy as np
 from tux.base.disk import make_folder, writing
 from tux.base.errors import DataError, DiskError
 
-MAGIC = b"tuxclk01"
-HEAD = Struct("<8siiii")
-"""The magic, the worker, the number of all workers, their slack, and 0."""
+MAGIC = b"tuxclk02"
+HEAD = Struct("<8siiii16s")
+"""The magic, the worker, the number of all workers, their slack, 0, and the id of the run."""
 RECORD = np.dtype(
     [
         ("event", "u1"),
@@ -97,10 +97,11 @@ class Trace:
     DiskError.
     """
 
-    def __init__(self, path: Path, rank: int, workers: int, slack: int) -> None:
+    def __init__(self, path: Path, rank: int, workers: int, slack: int, run: bytes = b"") -> None:
+        """Make the file. `run`: the id of the run, 16 bytes; b"" stands for zeros."""
         self.path = path
         # never replaced: several threads extend it
-        self._held = bytearray(HEAD.pack(MAGIC, rank, workers, slack, 0))
+        self._held = bytearray(HEAD.pack(MAGIC, rank, workers, slack, 0, run))
         with writing(path):
             make_folder(path.parent)
             self._file: BinaryIO = open(path, "wb", buffering=0)
@@ -151,12 +152,23 @@ class WorkerTrace(NamedTuple):
     rank: int
     workers: int
     slack: int
+    run: bytes  # the id of the run
     records: np.ndarray  # (n,) RECORD
 
     @property
     def is_whole(self) -> bool:
         """True if the worker has ended its last clock."""
         return bool((self.records["event"] == ClockEvent.END).any())
+
+
+class TracePlan(NamedTuple):
+    """The folder in which the traces of a run lie in the end, "" if none are written there; the
+    number of this start of the workers; and the id of the run, 16 bytes, b"" if it is not known.
+    """
+
+    folder: str = ""
+    attempt: int = 1
+    run: bytes = b""
 
 
 def trace_name(attempt: int, rank: int) -> str:
@@ -172,8 +184,8 @@ def read_trace(path: Path) -> WorkerTrace:
         raise DataError(
             f"{path} cannot be read: {error.strerror}", do="look at the disk and at who may read it"
         ) from None
-    head = HEAD.unpack_from(content) if len(content) >= HEAD.size else (b"", 0, 0, 0, 0)
-    magic, rank, workers, slack, _ = head
+    head = HEAD.unpack_from(content) if len(content) >= HEAD.size else (b"", 0, 0, 0, 0, b"")
+    magic, rank, workers, slack, _, run = head
     if magic != MAGIC or not 0 <= rank < workers <= MOST_WORKERS:
         raise DataError(
             "not a trace of clocks",
@@ -182,4 +194,4 @@ def read_trace(path: Path) -> WorkerTrace:
         )
     count = (len(content) - HEAD.size) // RECORD.itemsize
     records = np.frombuffer(content, RECORD, count, HEAD.size)
-    return WorkerTrace(path, rank, workers, slack, records)
+    return WorkerTrace(path, rank, workers, slack, run, records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tux.base.disk import machine_error
 from tux.base.errors import TuxError
 from tux.base.text import flags_to_arguments
 from tux.io.source.text import ADVICE
@@ -14,7 +15,8 @@ from tux.program.sources import error_in_method
 @contextmanager
 def in_python() -> Iterator[None]:
     """Make errors inside name the options as Python does, not the flags of the command line. Errors
-    from a method of a program, such as its `stages`, become ProgramErrors.
+    that the machine has caused, such as a lack of memory, become those of the command line, and
+    errors from a method of a program, such as its `stages`, ProgramErrors.
     """
     try:
         yield
@@ -22,7 +24,7 @@ def in_python() -> Iterator[None]:
         error.what, error.do = _to_python_words(error.what), _to_python_words(error.do)
         raise
     except Exception as error:
-        if found := error_in_method(error):
+        if found := machine_error(error) or error_in_method(error):
             raise found from error
         raise
 

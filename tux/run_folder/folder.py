@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -107,6 +108,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     start_digest: str = ""  # of the model with which the run begins: `model_digest`
     edge_bytes: float = 0.0  # that an edge takes in memory, of all workers; 0: not known
     model_digest: str = ""  # of the run's own model, where there are results
+    id: str = ""  # drawn when its folder is made: 32 hexadecimal digits, which traces have, too
     digest: str = ""  # of all else, in the file alone: `is_as_written`
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on
@@ -129,7 +131,7 @@ class RunFolder:
 
         DiskError if it cannot be made.
         """
-        self.path = Path(path)
+        self.path, self.id = Path(path), new_id()
         self._made, self._early = claim(self.path), False
         self.journal = Journal(self.path)
 
@@ -138,9 +140,9 @@ class RunFolder:
         """Open the folder of a run that has stopped and goes on. DataError if it is no folder of a
         run; UsageError while another run writes to it; DiskError.
         """
-        read_run(path)
         folder = cls.__new__(cls)
-        folder.path, folder._made, folder._early = Path(path), False, False
+        folder.path, folder.id = Path(path), read_run(path).id or new_id()
+        folder._made, folder._early = False, False
         reclaim(folder.path)
         folder.journal = Journal(folder.path)
         try:
@@ -185,11 +187,12 @@ class RunFolder:
         """Write `run.json` before the data are loaded, so that a run which is killed then can be
         begun again. It is removed again if the run ends before `write_run`. Raises DiskError.
         """
-        self._early = True
+        self._early, run.id = True, self.id
         write_run(self.path, run)
 
     def write_run(self, run: RunRecord) -> None:
         """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
+        run.id = self.id
         write_run(self.path, run)
         self._early = False
         self.journal.open()
@@ -229,6 +232,11 @@ class RunFolder:
     def write_tables(self, tables: Tables) -> None:
         """Write each of the report's tables into `model/`. Raises DiskError."""
         write_tables(self.path / "model", tables)
+
+
+def new_id() -> str:
+    """Draw the id of a run: 32 hexadecimal digits."""
+    return secrets.token_hex(16)
 
 
 def drop_nonfinite(value: Any) -> Any:

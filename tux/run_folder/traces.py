@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.clock.trace import WorkerTrace, read_trace, trace_name
-from tux.run_folder.folder import read_run
+from tux.run_folder.folder import RunRecord, read_run
 from tux.run_folder.trace_rules import TraceReplay
 
 TRACES = "trace"
@@ -43,8 +43,8 @@ def newest_attempt(folder: Path) -> int:
 def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
     """Compare the traces of a run with the rules of SSP (`tux.run_folder.trace_rules`).
 
-    DataError where they break one, or are damaged, or have another slack than the run; UsageError
-    if the run has none.
+    DataError where they break one, or are damaged, or are of another run or slack; UsageError if
+    the run has none.
     """
     folder = Path(folder)
     paths = _paths(folder)
@@ -55,7 +55,7 @@ def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
             do="name the folder of a run with --trace-clocks: tux run APP DATA --out DIR "
             "--trace-clocks",
         )
-    slack = read_run(folder).options.get("slack") if (folder / "run.json").exists() else None
+    run = read_run(folder) if (folder / "run.json").exists() else None
     firsts, counts = {0}, TraceCounts(0, 0, 0, 0, 0, ())
     for attempt, files in sorted(paths.items()):
         # of a worker that was killed at once there is an empty one
@@ -64,7 +64,7 @@ def check_traces(folder: str | os.PathLike[str]) -> TraceCounts:
             empty = tuple(sorted(path.name for path in files))
             counts = counts._replace(lacking=counts.lacking + empty)
             continue
-        _check_heads(traces, slack)
+        _check_heads(traces, run)
         replay = TraceReplay(traces, firsts)
         replay.run()
         firsts |= replay.kept_clocks()
@@ -90,12 +90,20 @@ def _paths(folder: Path) -> dict[int, list[Path]]:
     return found
 
 
-def _check_heads(traces: list[WorkerTrace], slack: object) -> None:
+def _check_heads(traces: list[WorkerTrace], run: RunRecord | None) -> None:
     """Raise DataError if files of one start are not of the workers that their names say, not of one
-    run, or of another `slack` than that of the run, where it is a number.
+    run, or not of this `run`, if it is known, or of another slack, if its own is a number.
     """
-    first = traces[0]
+    first, slack = traces[0], run.options.get("slack") if run else None
+    own = (run.id if run else "") or first.run.hex()
     for each in traces:
+        if each.run.hex() != own:
+            raise DataError(
+                f"the trace of another run: its id is {each.run.hex()}, and that of this run {own}",
+                where=str(each.path),
+                do="put back the file that this run has written, or remove this one, which is then "
+                "named as missing",
+            )
         rank = int(each.path.name.partition("-")[2].removesuffix(".clocks"))
         if each.rank != rank:
             raise DataError(

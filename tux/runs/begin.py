@@ -15,7 +15,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
 from tux.base.text import data_name, plural, plural_noun
-from tux.clock.trace import Trace, trace_name
+from tux.clock.trace import Trace, TracePlan, trace_name
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
 from tux.engine.worker import Worker
@@ -278,23 +278,24 @@ def lay_out(run: RunContext, scratch: Any) -> TrainingHere:
 
 def _trace_worker(run: RunContext, worker: Worker) -> None:
     """Have the clocks of the one worker of a run traced, if the options say so."""
-    folder, attempt = _traces_of(run)
-    if folder:
-        path = Path(folder, trace_name(attempt, worker.rank))
-        trace = Trace(path, worker.rank, worker.workers, worker.most_apart)
+    traces = _traces_of(run)
+    if traces.folder:
+        path = Path(traces.folder, trace_name(traces.attempt, worker.rank))
+        trace = Trace(path, worker.rank, worker.workers, worker.most_apart, traces.run)
         run.stack.callback(trace.close)
         worker.trace_to(trace)
 
 
-def _traces_of(run: RunContext) -> tuple[str, int]:
-    """Return the folder of a run's traces, "" if none are written here, and the number of this
-    start of the workers.
-    """
+def _traces_of(run: RunContext) -> TracePlan:
+    """Return where the traces of a run are written, and what names them."""
     place = run.options.place
     elsewhere = place is not None and place.rank > 0  # machine 0 gets them
-    if not run.options.trace_clocks or run.path is None or elsewhere:
-        return "", 1
-    return str((run.path / TRACES).absolute()), newest_attempt(run.path) + 1
+    if not run.options.trace_clocks or run.folder is None or elsewhere:
+        return TracePlan()
+    path = run.folder.path
+    return TracePlan(
+        str((path / TRACES).absolute()), newest_attempt(path) + 1, bytes.fromhex(run.folder.id)
+    )
 
 
 def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:

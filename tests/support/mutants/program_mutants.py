@@ -8,6 +8,7 @@ import numpy as np
 from support.mutants.mutation import program_mutant
 
 from tux.engine import initial
+from tux.engine.partition import Partition
 from tux.graph import cut as graph_cut
 from tux.graph import routes
 from tux.graph.layout import Layout
@@ -340,3 +341,16 @@ def initial_values_are_forgotten(original):
                 table.arrays[name][...] = 0
 
     return fill
+
+
+# metrics
+
+
+@program_mutant(Partition, "forget_metrics")
+def metrics_of_the_epoch_before_are_reported_again(original):
+    return lambda self: None
+
+
+@program_mutant(Partition, "metrics")
+def a_metric_that_is_zero_is_not_reported(original):
+    return lambda self: {name: x for name, x in original(self).items() if x}

@@ -62,7 +62,7 @@ def check_outcome(case: DrawnCase, what: str, found: MasterState, wanted: Master
 
 
 def compare(case: DrawnCase, found: MasterState, wanted: MasterState):
-    """Yield a line for each field that differs."""
+    """Yield a line for each field that differs, and for each epoch whose metrics do."""
     for vertex in case.program.vertices:
         for each in vertex.fields:
             if each.name in found.vertices[vertex.name]:
@@ -73,6 +73,9 @@ def compare(case: DrawnCase, found: MasterState, wanted: MasterState):
                 yield from differ(f"{vertex.name}.{each.name}", *pair, ROUNDING if means else 0)
     for name in found.context:
         yield from differ(f"tau.{name}", found.context[name], wanted.context[name], 0)
+    for epoch, metrics in found.metrics.items():
+        if metrics != wanted.metrics[epoch]:
+            yield f"epoch {epoch} reports {metrics}, and by the documents {wanted.metrics[epoch]}"
 
 
 def differ(name: str, found: np.ndarray, wanted: np.ndarray, rounding: float):

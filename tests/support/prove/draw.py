@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 
+from support.prove.draw_metrics import add_metrics
 from support.prove.draw_types import (
     EDGES,
     PRIME,
@@ -289,4 +290,4 @@ def draw_program(seed: int) -> tuple[ProgramSpec, bool]:
         tuple(stages),
         {"a": draw.randint(1, 9)},
     )
-    return program, of.steady
+    return add_metrics(program, of, str(seed)), of.steady

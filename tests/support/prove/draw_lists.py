@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 
 from support.prove.draw import draw_sync
+from support.prove.draw_metrics import add_metrics
 from support.prove.draw_types import DTYPES, PRIME, ProgramDraw, change, list_atoms
 from support.prove.spec import (
     BarrierSpec,
@@ -67,7 +68,7 @@ def draw_list_program(seed: int) -> tuple[ProgramSpec, bool]:
         parameters,
         topology,
     )
-    return program, steady
+    return add_metrics(program, of, f"lists {seed}"), steady
 
 
 def draw_lists(of: ProgramDraw, topology: str) -> GenerateSpec:

@@ -65,7 +65,7 @@ def interpret(
     seed: int | None = None,
     moves: Mapping[int, EdgePlacement] = MappingProxyType({}),
 ) -> MasterState:
-    """Run a program at slack 0 on the workers of `placement`, and return what masters hold.
+    """Run a program at slack 0 on the workers of `placement`, and return how it ends.
 
     `blocks(batch, epoch, repetition)` returns the vertices of each block of a MiniBatch that has a
     size, in the order of the run: an input, as the documents leave it to a seed. Epoch 0 is
@@ -82,11 +82,11 @@ def interpret(
     """
     run = _Interpreter(program, graph, placement, blocks, seed)
     run.run_stages(program.setup, None, ())
-    kept = []
+    metrics = {}
     for epoch in range(1, epochs + 1):
         run.begin_epoch(epoch)
         run.run_stages(program.stages, None, ())
-        kept.append(run.context("value"))
+        metrics[epoch] = run.taus.metrics()
         if epoch in moves:
             run.move(moves[epoch])
     vertices = {
@@ -97,7 +97,7 @@ def interpret(
         }
         for kind in program.vertices
     }
-    return MasterState(vertices, run.context("value", "shared"), kept)
+    return MasterState(vertices, run.context("value", "shared"), metrics)
 
 
 class _Interpreter:

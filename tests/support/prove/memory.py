@@ -319,6 +319,12 @@ class Taus:
                 for row in [self.root, *self.rows]:
                     _clear(field, row)
 
+    def metrics(self) -> dict[str, float]:
+        """Return the metrics that an epoch reports: those that are not NaN."""
+        names = [field.name for field in self.fields if field.kind == "metric"]
+        found = {name: self.root.__dict__[name] for name in names}
+        return {name: x for name, x in found.items() if x == x}
+
 
 def as_array(field: FieldSpec, rows: Sequence[FieldRow]) -> np.ndarray:
     """Return a field of n rows: (n,) or (n, length)."""

@@ -19,7 +19,7 @@ class FieldSpec(NamedTuple):
     """
 
     name: str
-    kind: str  # value, shared, delta, master, mirror, data; of the context also total
+    kind: str  # value, shared, delta, master, mirror, data; of the context also total, metric
     dtype: str = "i8"
     length: int = 0
     combine: str = "sum"
@@ -170,10 +170,10 @@ class EdgePlacement(NamedTuple):
 
 class MasterState(NamedTuple):
     """The end of a run. `vertices`: what masters hold, by vertex type and field: value, shared and
-    master fields, (n,) or (n, length). `context`: value and shared fields of tau. `epochs`: the
-    value fields of tau after each epoch.
+    master fields, (n,) or (n, length). `context`: value and shared fields of tau. `metrics`: by
+    epoch, those that its record has, by name.
     """
 
     vertices: dict[str, dict[str, np.ndarray]]
     context: dict[str, np.ndarray]
-    epochs: list[dict[str, np.ndarray]]
+    metrics: dict[int, dict[str, float]]

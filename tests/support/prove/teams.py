@@ -66,7 +66,7 @@ def make_team(case: DrawnCase, runnable: RunnableProgram, parts=None) -> Team:
 
 
 def read_outcome(case: DrawnCase, team: Team) -> MasterState:
-    """Return what masters and the context hold."""
+    """Return what masters and the context hold, and what epochs have reported."""
     vertices = {
         vertex.name: {
             each.name: number_by_id(team, vertex.name, team.gather(vertex.name, each.name))
@@ -80,7 +80,19 @@ def read_outcome(case: DrawnCase, team: Team) -> MasterState:
         for each in case.program.context
         if each.kind in ("value", "shared")
     }
-    return MasterState(vertices, context, [])
+    return MasterState(vertices, context, read_metrics(case, team))
+
+
+def read_metrics(case: DrawnCase, team: Team) -> dict[int, dict[str, float]]:
+    """Return the metrics that the records of each epoch have. AssertionError where workers differ."""
+    names = [each.name for each in case.program.context if each.kind == "metric"]
+    first, *others = (
+        {record["epoch"]: {n: record[n] for n in names if n in record} for record in records}
+        for records in team.records
+    )
+    for rank, each in enumerate(others, start=1):
+        assert each == first, f"the records of worker {rank} have {each}, of worker 0 {first}"
+    return first
 
 
 def number_by_id(team: Team, name: str, array: np.ndarray) -> np.ndarray:

@@ -45,6 +45,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
     trace_clocks: bool = False
     trace_folder: str = ""  # on machine 0, where all traces lie in the end
     attempt: int = 1  # the number of this start of the workers, in the names of traces
+    run: bytes = b""  # the id of the run, for traces; other machines get it from machine 0
     jit: bool
     check: bool
     epochs: int
@@ -73,7 +74,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
 
     def welcome(self) -> Welcome:
         """Make the answer of the launcher of machine 0 to a machine that joins."""
-        return Welcome(self.nonce, [each.digest for each in self.resume])
+        return Welcome(self.nonce, [each.digest for each in self.resume], self.run)
 
     def join(self, answer: Welcome) -> Job:
         """Make the job of a machine that machine 0 has welcomed. The launcher has the files of the
@@ -82,7 +83,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
         resume = [SavedState("", digest) for digest in answer.resume]
         if len(resume) != self.workers:  # none, or of other numbers of workers, which Hello tells
             resume = []
-        return msgspec.structs.replace(self, nonce=answer.nonce, resume=resume)
+        return msgspec.structs.replace(self, nonce=answer.nonce, resume=resume, run=answer.run)
 
     @cached_property
     def source(self) -> sources.Source:
@@ -136,8 +137,8 @@ class Job(Rendezvous, dict=True, kw_only=True):
             )
         worker.scratch = self._scratch(rank) if self.lists else None
         if self.trace_clocks and most is None:
-            trace = Trace(self.trace_file(rank), rank, self.workers, worker.most_apart)
-            worker.trace_to(trace)
+            path, apart = self.trace_file(rank), worker.most_apart
+            worker.trace_to(Trace(path, rank, self.workers, apart, self.run))
         return worker
 
     def _scratch(self, rank: int) -> Scratch:

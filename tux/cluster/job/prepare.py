@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tux.base.parallel import cores
+from tux.clock.trace import TracePlan
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.job import job_folder
 from tux.cluster.job.follower_launcher import FollowerLauncher
@@ -30,7 +31,7 @@ COMPILED_EDGES = 1 << 16
 NONE = StatePlan()
 """No states are kept, and the job begins anew."""
 
-NO_TRACE = "", 1
+NO_TRACE = TracePlan()
 """No traces of clocks are here."""
 
 NO_SIZES: Mapping[str, str] = {}
@@ -53,7 +54,7 @@ def prepare(
     warn: Callable[[str], None] = lambda text: None,
     listens: Callable[[], None] = lambda: None,
     folders: tuple[Path, Path] | None = None,
-    trace: tuple[str, int] = NO_TRACE,
+    trace: TracePlan = NO_TRACE,
     **options: Any,
 ) -> Incarnations | FollowerLauncher:
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
@@ -64,7 +65,7 @@ def prepare(
     files, or in `folders`, which are made already. `sizes` of the data, by name, must be the same
     on all machines. Machine 0 sends its `states`. `recovery` tells where to go on when workers are
     lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text. `trace`:
-    on machine 0, the folder for traces of clocks, and the number of this start of the workers.
+    where traces of clocks are written, on machine 0.
     """
     machine = place.rank if place else 0
     ranks = range(machine * workers, (machine + 1) * workers)
@@ -107,7 +108,7 @@ def write_job(
     states: StatePlan = NONE,
     threads: int = 1,
     lists: str = "",
-    trace: tuple[str, int] = NO_TRACE,
+    trace: TracePlan = NO_TRACE,
     **options: Any,
 ) -> tuple[Job, dict[str, int]]:
     """Write the parts of this machine's workers, and the job, into its two folders. Return the job,
@@ -128,8 +129,9 @@ def write_job(
         threads=threads,
         lists=lists,
         workers_here=workers,
-        trace_folder=trace[0],
-        attempt=trace[1],
+        trace_folder=trace.folder,
+        attempt=trace.attempt,
+        run=trace.run,
         **_state_fields(states),
         **_meeting(place, folder),
         **options,

@@ -40,11 +40,12 @@ class Join(msgspec.Struct, tag="join", frozen=True):
 
 class Welcome(msgspec.Struct, tag="welcome", frozen=True):
     """The answer to Join. `resume`: the digests of the workers' states, by rank, of the checkpoint
-    that the job goes on from; the launcher has their files.
+    that the job goes on from; the launcher has their files. `run`: the id of the run.
     """
 
     nonce: bytes
     resume: list[Digest] = []
+    run: bytes = b""
 
 
 class Hello(msgspec.Struct, tag="hello", frozen=True):
