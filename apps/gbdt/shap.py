@@ -25,12 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.apps.gbdt.booster import columns, labels, trees
-from tux.apps.gbdt.context import trees_of_epoch
 from tux.apps.gbdt.paths import ROOT, TreeNodes, TreePaths, find_paths, gauss_rule, mean_leaf
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread, threads
-from tux.program.report import NewRows, RowMatrix
+from tux.program.report import NewRows
 
 BLOCK_NUMBERS, BLOCK_ROWS = 1 << 21, 1024
 """The most numbers, and rows, that a thread computes at a time."""
@@ -138,26 +136,3 @@ def explain_scores(explained: Sequence[ExplainedTrees], rows: NewRows) -> Iterat
     for at in range(0, len(starts), threads()):
         blocks = [rows[lo : lo + step] for lo in starts[at : at + threads()]]
         yield from spread(explain, blocks)
-
-
-def shap(program, model, rows):
-    """Return the SHAP values of samples, in XGBoost's columns, and the base as the last one. Those
-    of several classes follow one another.
-    """
-    ids, classes = np.asarray(model.ids["feature"]), trees_of_epoch(program)
-    column, width, _ = columns(ids)
-    fields, explained = trees(program, model), []
-    order, filled, names = [], [], []
-    for k in range(classes):
-        each = ExplainedTrees.of(fields, len(ids), slice(k, None, classes))
-        by_column = np.argsort(column[each.used], kind="stable")
-        used = each.used[by_column]
-        called = [*map(str, ids[used].tolist()), "base"]
-        names += called if classes == 1 else [f"{labels(program)[k]}:{name}" for name in called]
-        order.append(np.append(by_column, len(by_column)) + sum(map(len, order)))
-        filled.append(np.append(column[used], width) + k * (width + 1))
-        explained.append(each)
-    place = np.concatenate(order)
-    pieces = (piece[:, place].astype(np.float32) for piece in explain_scores(explained, rows))
-    made = rows, np.concatenate(filled), np.array(names), classes * (width + 1), pieces
-    return RowMatrix(*made, value="contribution")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.gbdt.booster import labels, trees, xgboost
+from tux.apps.gbdt.contributions import contributions
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.shap import shap
 from tux.apps.linear.weights import describe_classes
 from tux.program.report import Report
 
@@ -35,7 +35,7 @@ class TreeReport(Report):
         """Return the forms of export: the document for XGBoost; the trees and importances as
         arrays; and SHAP values of samples.
         """
-        return {"xgboost": xgboost, "trees": trees, "importance": importance, "shap": shap}
+        return {"xgboost": xgboost, "trees": trees, "importance": importance, "shap": contributions}
 
 
 def importances(model):

@@ -16,20 +16,19 @@ RUN = 16
 
 def merge_sort(values: Any) -> None:
     """Sort an array (n,) of numbers in place; there is no NaN among them."""
-    n = len(values)
-    for begin in range(0, n, RUN):
-        for i in range(begin + 1, min(begin + RUN, n)):
-            value, at = values[i], i
-            while at > begin and values[at - 1] > value:
+    for begin in range(0, len(values), RUN):
+        for i in range(begin + 1, min(begin + RUN, len(values))):
+            one, at = values[i], i
+            while at > begin and values[at - 1] > one:
                 values[at] = values[at - 1]
                 at -= 1
-            values[at] = value
-    if n <= RUN:
+            values[at] = one
+    if len(values) <= RUN:
         return
     room, width = np.empty_like(values), RUN
-    while width < n:
-        for begin in range(0, n - width, 2 * width):
-            right, end = begin + width, min(begin + 2 * width, n)
+    while width < len(values):
+        for begin in range(0, len(values) - width, 2 * width):
+            right, end = begin + width, min(begin + 2 * width, len(values))
             if values[right - 1] <= values[right]:
                 continue
             for i in range(width):
