@@ -155,8 +155,8 @@ class KilledRun:
 
     def end_others(self) -> list[str]:
         """End the commands of others when machine 0 has ended. They end by themselves, but for
-        those that were started when it needed them no more: the user ends these. Return what is
-        wrong.
+        those that were started when it needed them no more: the user ends these; and for those that
+        were killed when all was written. Return what is wrong.
         """
         first, *others = self.commands
         if first.process.returncode == 2:
@@ -166,7 +166,8 @@ class KilledRun:
                 each.process.terminate()
             self.room.code(each)
         codes = [each.process.returncode for each in others]
-        return [f"another machine ended with {code}" for code in codes if code not in (0, 130)]
+        right = (0, 130, -signal.SIGKILL)
+        return [f"another machine ended with {code}" for code in codes if code not in right]
 
 
 def scenarios() -> list[Scenario]:
