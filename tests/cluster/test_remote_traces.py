@@ -4,6 +4,7 @@ the names of traces of each start of the workers.
 
 import os
 
+import msgspec
 import pytest
 from support.machines.members import job_in
 from support.messages import message
@@ -45,6 +46,12 @@ def test_a_trace_comes_in_pieces(jobs, monkeypatch, size):
     worker.send_trace(receive)
     assert here.trace_file(1).name == "3-1.clocks" and here.trace_file(1).read_bytes() == noted
     assert not answers
+
+
+def test_a_machine_gets_the_id_of_the_run_from_machine_0(jobs):
+    here, there, _ = jobs
+    here = msgspec.structs.replace(here, run=os.urandom(16))
+    assert there.run == b"" and there.join(here.welcome()).run == here.run
 
 
 def test_words_of_the_launcher_may_come_between(jobs):

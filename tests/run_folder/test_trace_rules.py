@@ -352,7 +352,7 @@ def test_a_trace_that_was_cut_is_right_up_to_the_cut(traces, request):
 def test_traces_of_several_slacks_are_refused(tmp_path):
     trace_run(tmp_path, ExactMeetings, 2, 1)
     path = tmp_path / TRACES / trace_name(1, 1)
-    path.write_bytes(HEAD.pack(MAGIC, 1, 2, 3, 0) + path.read_bytes()[HEAD.size :])
+    path.write_bytes(HEAD.pack(MAGIC, 1, 2, 3, 0, bytes(16)) + path.read_bytes()[HEAD.size :])
     with pytest.raises(DataError, match="a trace of a run of 2 workers with slack 3, beside"):
         check_traces(tmp_path)
 

@@ -84,7 +84,7 @@ def read_outcome(case: DrawnCase, team: Team) -> MasterState:
 
 
 def read_metrics(case: DrawnCase, team: Team) -> dict[int, dict[str, float]]:
-    """Return the metrics of each epoch's record. AssertionError where workers differ."""
+    """Return the metrics that the record of each epoch has. AssertionError where workers differ."""
     names = [each.name for each in case.program.context if each.kind == "metric"]
     first, *others = (
         {record["epoch"]: {n: record[n] for n in names if n in record} for record in records}
