@@ -21,6 +21,7 @@ from tux.apps.gbdt.context import (
     FOREST,
     OF_A_TREE,
     PER_NODE,
+    QUANTILES,
     BoostedSamples,
     forest_shape,
     score_shape,
@@ -89,6 +90,13 @@ class GBDT(Program):
         0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
     )
     monitor = "test_logloss"
+    quantile: float = param(
+        0.5,
+        "share of labels below predictions, with --loss quantile",
+        low=1e-6,
+        high=1 - 1e-6,
+        dtype="f8",
+    )
     classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
@@ -106,7 +114,10 @@ class GBDT(Program):
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
-    tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
+    tau = Context(
+        **{**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE, **JUDGED},
+        **{name: metric() for name in ("leaves", "trees")},
+    )
 
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
@@ -114,6 +125,7 @@ class GBDT(Program):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
         check_positive_weight(self, LOSSES[self.loss])
+        start.check_quantile(self)
         self.monitor = LOSSES[self.loss].judged
 
     def setup(self):
