@@ -128,3 +128,5 @@ OF_A_TREE = {
     "small": total("i8"),  # labels that the loss does not know
     **{name: total(combine="max") for name in ("most_g", "most_h")},
 }
+
+CONTEXT = {**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE}

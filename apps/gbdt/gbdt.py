@@ -17,15 +17,7 @@ from __future__ import annotations
 from tux.apps.gbdt import rounds, start
 from tux.apps.gbdt.booster import labels
 from tux.apps.gbdt.classes import probabilities
-from tux.apps.gbdt.context import (
-    FOREST,
-    OF_A_TREE,
-    PER_NODE,
-    QUANTILES,
-    BoostedSamples,
-    forest_shape,
-    score_shape,
-)
+from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_shape
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED, response
 from tux.apps.gbdt.trees import TreeReport
@@ -114,10 +106,7 @@ class GBDT(Program):
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
-    tau = Context(
-        **{**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE, **JUDGED},
-        **{name: metric() for name in ("leaves", "trees")},
-    )
+    tau = Context(**CONTEXT, **JUDGED, leaves=metric(), trees=metric())
 
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
