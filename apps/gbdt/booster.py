@@ -64,6 +64,8 @@ def objective(program):
     settings = {"reg_loss_param": {"scale_pos_weight": "1"}}
     if loss.wide:
         settings = {"softmax_multiclass_param": {"num_class": str(trees_of_epoch(program))}}
+    elif loss.renews:
+        settings = {"quantile_loss_param": {"quantile_alpha": f"[{program.quantile}]"}}
     elif loss.max_step:
         settings = {"poisson_regression_param": {"max_delta_step": str(loss.max_step)}}
     return {"name": loss.objective, **settings}

@@ -23,14 +23,14 @@ from tux.apps.gbdt.quality import leaf
 from tux.apps.linear.softmax import shares
 
 
-def slopes(own, chance):
+def slopes(own, chance, alpha):
     """Return (g, h) of the loss softmax by the score of a class, by its probability and whether it
     is the sample's own.
     """
     return chance - (1.0 if own else 0.0), max(2 * chance * (1 - chance), LEAST_H)
 
 
-def loss(y, m):
+def loss(y, m, alpha):
     """Return the loss softmax at the scores m (K,), without an overflow."""
     top, both = m[0], 0.0
     for k in range(1, len(m)):
@@ -75,7 +75,7 @@ def derive(sample, tau, p):
         sample.g[k] = sample.score[k]
     shares(sample.g)
     for k in range(len(sample.g)):
-        g, h = p.loss.slopes(k == y, sample.g[k])
+        g, h = p.loss.slopes(k == y, sample.g[k], p.quantile)
         h *= tau.copies
         sample.g[k], sample.h[k] = sample.c * g, sample.c * h
         tau.most_g = max(tau.most_g, sample.c * abs(g))
@@ -122,7 +122,7 @@ def judge(sample, edges, tau, p):
         if sample.score[k] > sample.score[best]:
             best = k
     tau.tested += 1
-    tau.test_losses += p.loss.value(sample.label, sample.score)
+    tau.test_losses += p.loss.value(sample.label, sample.score, p.quantile)
     tau.right += best == y
     if len(sample.score) == 2:
         tau.ranks[y, bin_of(sample.score[1] - sample.score[0])] += 1

@@ -6,6 +6,7 @@ import math
 
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.moves import MASK
+from tux.apps.gbdt.quantiles import DIGITS
 from tux.base.errors import UsageError
 from tux.program.fields import argmax, total, value
 from tux.program.input import Samples, class_names
@@ -64,6 +65,11 @@ def trees_of_epoch(p):
     return math.prod(score_shape(p))
 
 
+def ranked_nodes(p):
+    """Return the number of nodes of which quantiles are found: with the loss quantile alone."""
+    return nodes(p) if LOSSES[p.loss].renews else 0
+
+
 def forest_shape(p):
     """Return the shape of an array with a number for each node of each tree."""
     return p.trees_before + p.max_iter * trees_of_epoch(p), nodes(p)
@@ -97,6 +103,14 @@ FOREST = {
     "cover": value("f4", forest_shape, grows=True),
 }
 
+QUANTILES = {
+    "digits": value("i4", kept=False),  # found so far
+    "found": value("i8", ranked_nodes, kept=False),
+    "rank": value("i8", ranked_nodes, kept=False),  # the weight up to the quantile, of those left
+    "held": total("i8", ranked_nodes, DIGITS),
+}
+"""By node, whose digits of the quantile are found; see `quantiles.py`."""
+
 OF_A_TREE = {
     "base": value("f8"),
     "tree": value("i4"),
@@ -114,3 +128,5 @@ OF_A_TREE = {
     "small": total("i8"),  # labels that the loss does not know
     **{name: total(combine="max") for name in ("most_g", "most_h")},
 }
+
+CONTEXT = {**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE}

@@ -17,14 +17,7 @@ from __future__ import annotations
 from tux.apps.gbdt import rounds, start
 from tux.apps.gbdt.booster import labels
 from tux.apps.gbdt.classes import probabilities
-from tux.apps.gbdt.context import (
-    FOREST,
-    OF_A_TREE,
-    PER_NODE,
-    BoostedSamples,
-    forest_shape,
-    score_shape,
-)
+from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_shape
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED, response
 from tux.apps.gbdt.trees import TreeReport
@@ -89,6 +82,13 @@ class GBDT(Program):
         0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
     )
     monitor = "test_logloss"
+    quantile: float = param(
+        0.5,
+        "share of labels below predictions, with --loss quantile",
+        low=1e-6,
+        high=1 - 1e-6,
+        dtype="f8",
+    )
     classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
@@ -106,7 +106,7 @@ class GBDT(Program):
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
     entry = Edge("sample", "feature", value=data("f8"), bin=mirror("u1"), held_out="sample")
-    tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
+    tau = Context(**CONTEXT, **JUDGED, leaves=metric(), trees=metric())
 
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
@@ -114,6 +114,7 @@ class GBDT(Program):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
         check_positive_weight(self, LOSSES[self.loss])
+        start.check_quantile(self)
         self.monitor = LOSSES[self.loss].judged
 
     def setup(self):

@@ -126,7 +126,7 @@ def climb(sample, tau, p):
 
 def derive(sample, score, tau, p):
     """Set the score of a sample and the derivatives of its loss there."""
-    g, h = p.loss.slopes(sample.label, score)
+    g, h = p.loss.slopes(sample.label, score, p.quantile)
     h *= tau.copies
     sample.score, sample.g, sample.h = score, sample.c * g, sample.c * h
     tau.most_g = max(tau.most_g, sample.c * abs(g))

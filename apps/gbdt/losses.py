@@ -5,7 +5,7 @@
     poisson     exp(m) - y m + log y!, y being a count, or any number from 0 on
 
 and the constant score at which boosting begins: the one of least loss. The loss softmax, of a score
-for each class, is told in `classes.py`.
+for each class, is told in `classes.py`, and quantile in `quantiles.py`.
 
 The second derivative of poisson, exp(m), is taken where the score has grown by `MAX_STEP`, and no
 tree lets a score grow or fall by more before its learning rate: both are XGBoost's
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tux.apps.gbdt import classes
+from tux.apps.gbdt import classes, quantiles
 from tux.apps.gbdt.growing import LEAST_H
 from tux.base.errors import DataError
 
@@ -27,14 +27,14 @@ MAX_STEP = 0.7
 MAX_EXPONENT = 700.0  # of a number in double precision
 
 
-def logistic(y, m):
+def logistic(y, m, alpha):
     """Return (g, h) of the logistic loss, without an overflow."""
     e = math.exp(-abs(m))
     q = 1 / (1 + e)
     return (q if m > 0 else e * q) - (1.0 if y > 0 else 0.0), max(e * q * q, LEAST_H)
 
 
-def logistic_loss(y, m):
+def logistic_loss(y, m, alpha):
     """Return the logistic loss alone."""
     return math.log1p(math.exp(-abs(m))) - min(y * m, 0.0)
 
@@ -56,12 +56,12 @@ def logistic_chance(m):
     return 1 / (1 + exponential(-m))
 
 
-def squared_slopes(y, m):
+def squared_slopes(y, m, alpha):
     """Return (g, h) of the squared loss."""
     return m - y, 1.0
 
 
-def squared_loss(y, m):
+def squared_loss(y, m, alpha):
     """Return the squared loss alone."""
     return (m - y) * (m - y) / 2
 
@@ -71,12 +71,12 @@ def exponential(m):
     return math.exp(min(m, MAX_EXPONENT))
 
 
-def poisson(y, m):
+def poisson(y, m, alpha):
     """Return (g, h) of the Poisson loss."""
     return exponential(m) - y, exponential(m + MAX_STEP)
 
 
-def poisson_loss(y, m):
+def poisson_loss(y, m, alpha):
     """Return the Poisson loss, the negative log likelihood, alone."""
     return exponential(m) - y * m + math.lgamma(max(y, 0.0) + 1.0)
 
@@ -97,7 +97,8 @@ class Loss(NamedTuple):
     """`slopes` gives (g, h), `value` the loss, `start` the first score by the mean label, and
     `response` what a score predicts. `objective` is what XGBoost calls the loss, and `judged` the
     metric of held-out samples by which a model is chosen. Labels are `low` or more. `max_step`
-    bounds the weight of a leaf before the learning rate, if it is not 0. `wide`: the
+    bounds the weight of a leaf before the learning rate, if it is not 0. `renews`: weights of
+    leaves become quantiles, of the share alpha, which only such a loss reads. `wide`: the
     module with the functions of samples that have a score for each class; then labels are the
     numbers of classes, and `slopes` is asked for each class.
     """
@@ -111,6 +112,7 @@ class Loss(NamedTuple):
     judged: str = "test_logloss"
     low: float = -math.inf
     max_step: float = 0.0
+    renews: bool = False
     wide: ModuleType | None = None
 
 
@@ -132,5 +134,15 @@ LOSSES = {
         judged="test_loss",
         low=0.0,
         max_step=MAX_STEP,
+    ),
+    "quantile": Loss(
+        quantiles.slopes,
+        quantiles.loss,
+        quantiles.no_score,
+        same,
+        False,
+        "reg:quantileerror",
+        judged="test_loss",
+        renews=True,
     ),
 }

@@ -77,7 +77,7 @@ def response(sample, edges, tau, p):
 
 def add_loss(sample, tau, p):
     """Add up the losses of samples in training."""
-    tau.loss += sample.c * p.loss.value(sample.label, sample.score)
+    tau.loss += sample.c * p.loss.value(sample.label, sample.score, p.quantile)
 
 
 def judge(sample, edges, tau, p):
@@ -87,7 +87,7 @@ def judge(sample, edges, tau, p):
     sample.climbed = tau.tree
     tau.tested += 1
     tau.small += sample.label < p.loss.low
-    tau.test_losses += p.loss.value(sample.label, sample.score)
+    tau.test_losses += p.loss.value(sample.label, sample.score, p.quantile)
     if p.loss.of_classes:
         tau.right += (sample.score > 0) == (sample.label > 0)
         tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1

@@ -8,13 +8,18 @@ from __future__ import annotations
 from tux.apps.gbdt import growing, moves, quality, splits, start
 from tux.apps.gbdt.context import trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.quantiles import search_stages
 from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Repeat
 
 
 def begin_stages(program):
     """Return the stages before the first tree of all."""
-    of = LOSSES[program.loss].wide or start
-    return start.stages_before(start.begin, ForEach("sample", of.begin_score))
+    of, scored = LOSSES[program.loss], GlobalSync(growing.set_units)
+    first = ForEach("sample", (of.wide or start).begin_score)
+    stages = start.stages_before(start.begin, first)
+    if not of.renews:
+        return stages
+    return [*stages, ForEach("sample", growing.quantise), *search_stages(), first, scored]
 
 
 def go_on_stages(program):
@@ -43,6 +48,7 @@ def tree_stages(program):
             GlobalSync(growing.divide),
             until=growing.is_grown,
         ),
+        *(search_stages() if LOSSES[program.loss].renews else ()),
         ForEach("sample", of.climb),
     ]
 

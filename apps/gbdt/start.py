@@ -64,6 +64,15 @@ def check_labels(tau, p):
         )
 
 
+def check_quantile(program):
+    """Raise UsageError where a quantile is given to a loss that has none."""
+    if program.loss != "quantile" and program.quantile != program.params["quantile"].default:
+        raise UsageError(
+            f"quantile has no effect with the loss {program.loss}",
+            do="leave quantile out, or choose the loss quantile",
+        )
+
+
 def begin(tau, p):
     """Set the first score: the constant of least loss, which XGBoost starts from, too."""
     check_labels(tau, p)

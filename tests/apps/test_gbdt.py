@@ -184,8 +184,8 @@ def test_the_first_score_does_not_depend_on_the_order():
 @pytest.mark.parametrize("y", [-1.0, 1.0])
 def test_derivatives(name, m, y):
     loss, step = LOSSES[name], 1e-4
-    g, h = loss.slopes(y, m)
-    low, at, high = (loss.value(y, m + d) for d in (-step, 0, step))
+    g, h = loss.slopes(y, m, 0.5)
+    low, at, high = (loss.value(y, m + d, 0.5) for d in (-step, 0, step))
     assert g == pytest.approx((high - low) / (2 * step), abs=1e-6)
     assert h == pytest.approx((high - 2 * at + low) / step**2, abs=1e-4)
 

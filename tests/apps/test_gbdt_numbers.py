@@ -39,13 +39,15 @@ def nloglik(y, m):
 @pytest.mark.parametrize("y", [0.0, 1.0, 4.5])
 def test_derivatives(y, m):
     loss, step = LOSSES["poisson"], 1e-4
-    g, h = loss.slopes(y, m)
-    low, at, high = (loss.value(y, m + d) for d in (-step, 0, step))
+    g, h = loss.slopes(y, m, 0.5)
+    low, at, high = (loss.value(y, m + d, 0.5) for d in (-step, 0, step))
     assert g == pytest.approx((high - low) / (2 * step), abs=1e-6)
     assert h == pytest.approx(math.exp(MAX_STEP) * (high - 2 * at + low) / step**2, abs=1e-4)
     assert at == pytest.approx(nloglik([y], m))
     assert loss.start(2.5) == math.log(2.5) and loss.response(m) == math.exp(m)
-    assert math.isfinite(loss.value(y, 1e6)) and all(map(math.isfinite, loss.slopes(y, 1e6)))
+    assert math.isfinite(loss.value(y, 1e6, 0.5)) and all(
+        map(math.isfinite, loss.slopes(y, 1e6, 0.5))
+    )
 
 
 @pytest.mark.slow(after=1)

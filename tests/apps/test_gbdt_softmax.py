@@ -56,17 +56,17 @@ def test_derivatives_and_the_loss():
     for count in (2, 3, 5):
         m, y = rng.normal(size=count), count - 1
         chances = softmax(m)
-        assert loss.value(float(y), m) == pytest.approx(-np.log(chances[y]))
-        assert loss.value(float(y), 500 * m) == pytest.approx(-log_softmax(500 * m)[y])
+        assert loss.value(float(y), m, 0.5) == pytest.approx(-np.log(chances[y]))
+        assert loss.value(float(y), 500 * m, 0.5) == pytest.approx(-log_softmax(500 * m)[y])
         for k in range(count):
-            g, h = loss.slopes(k == y, chances[k])
-            low, at, high = (loss.value(y, m + d * np.eye(count)[k]) for d in (-step, 0, step))
+            g, h = loss.slopes(k == y, chances[k], 0.5)
+            low, at, high = (loss.value(y, m + d * np.eye(count)[k], 0.5) for d in (-step, 0, step))
             assert g == pytest.approx((high - low) / (2 * step), abs=1e-6)
             assert h == pytest.approx(2 * (high - 2 * at + low) / step**2, abs=1e-4)
 
 
 def test_functions_of_samples_are_plain_python():
-    p = Row(loss=LOSSES["softmax"])
+    p = Row(loss=LOSSES["softmax"], quantile=0.5)
     tree = np.zeros((3, 4), "f4")
     tree[:, 1] = 0.5, -1.0, 2.0
     leaves = np.full((3, 4), -1)

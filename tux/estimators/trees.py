@@ -181,9 +181,10 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
 
 
 class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
-    """Gradient boosted trees for numbers. `loss`: "squared", half the squared error; or "poisson",
-    for counts or other numbers from 0 on, whose predictions are positive. The other parameters and
-    what is fitted are those of `BoostedTreesClassifier`.
+    """Gradient boosted trees for numbers. `loss`: "squared", half the squared error; "poisson", for
+    counts or other numbers from 0 on, whose predictions are positive; or "quantile", by which the
+    share `quantile` of the numbers lies below predictions. The other parameters and what is fitted
+    are those of `BoostedTreesClassifier`.
     """
 
     def __init__(
@@ -191,6 +192,7 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         max_iter: int = 100,
         *,
         loss: str = "squared",
+        quantile: float = 0.5,
         learning_rate: float = 0.3,
         max_depth: int = 6,
         l2: float = 1.0,

@@ -138,8 +138,17 @@ def _fit_points(data):
 
 def _fit_gbdt(data):
     model = tux.BoostedTreesClassifier(3, max_depth=2, random_state=1).fit(*_samples(data))
-    names = [name for name in data.columns if name != "label"]
-    return {"new": model.predict_proba(matrix_of(data.new, names))[:, 1]}
+    chances = model.predict_proba(_new(data))
+    return {"new": chances if chances.shape[1] > 2 else chances[:, 1]}
+
+
+def _fit_quantiles(data):
+    model = tux.BoostedTreesRegressor(3, loss="quantile", quantile=0.8, max_depth=2, random_state=1)
+    return {"new": model.fit(*_samples(data)).predict(_new(data))}
+
+
+def _new(data):
+    return matrix_of(data.new, [name for name in data.columns if name != "label"])
 
 
 def _fit_lda(data):
@@ -178,7 +187,15 @@ _WARP = {"rank": 3, "loss": "warp"}
 _SHARES = by.judge_softmax, by.shares_of, _fit_softmax
 _NEAREST = by.judge_clusters, by.nearest_of
 _BOOSTED = by.judge_trees, by.tree_chances, _fit_gbdt
-_WHOLE_FEATURES = make_samples()._replace(partition="--label label --method target")
+_SEVERAL = by.judge_tree_shares, by.tree_shares, _fit_gbdt
+_RANKED = by.judge_tree_quantiles, by.scores_of, _fit_quantiles
+_QUANTILE = _TREES | {"loss": "quantile", "quantile": 0.8}
+
+
+def _whole_features(kind="classes"):
+    made = make_samples(kind)
+    return made._replace(partition=made.partition.replace("bicut", "target"))
+
 
 CASES = [
     AppCase(
@@ -201,7 +218,7 @@ CASES = [
     AppCase("linear", make_samples("words"), _SOFTMAX, *_SHARES, **_SMOOTH),
     AppCase("kmeans", make_counts(), _CLUSTERS | {"n_clusters": 4}, *_NEAREST, epochs=5),
     AppCase("kmeans_points", make_points(), _CLUSTERS, *_NEAREST, _fit_points, epochs=5),
-    AppCase("gbdt", _WHOLE_FEATURES, _TREES, *_BOOSTED, random=False),
+    AppCase("gbdt", _whole_features(), _TREES, *_BOOSTED, random=False),
     AppCase(
         "deepwalk",
         make_links(),
@@ -236,6 +253,10 @@ CASES = [
         partial(_fit_biased, tux.AlternatingLeastSquares),
         kind="biases",
     ),
+    AppCase(
+        "gbdt", _whole_features("words"), _TREES | {"loss": "softmax"}, *_SEVERAL, random=False
+    ),
+    AppCase("gbdt", _whole_features("numbers"), _QUANTILE, *_RANKED, random=False),
 ]
 
 OF_SEVERAL_TYPES = {"als_features": "rating", "bpr_features": "pair", "mf_features": "rating"}

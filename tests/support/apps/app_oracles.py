@@ -13,6 +13,8 @@ from support.oracles.als_oracle import AlsFactors
 from support.oracles.gbdt_oracle import score_samples
 from support.oracles.lda_oracle import log_likelihood
 
+from tux import class_names
+
 
 def rows_of(table, ids):
     """Return the row of each id in a table of vertices, -1 where there is none."""
@@ -203,13 +205,13 @@ def judge_softmax(run, columns):
 
 
 def scores_of(run, columns):
-    """Return the sums of the trees' leaves."""
+    """Return the sums of the trees' leaves; of several classes, a column each."""
     names = ("feature", "cut", "default_left", "weight")
-    trees = int(run.results["last"]["trees"])
-    fields = {name: run.context[name][0].reshape(run.program.max_iter, -1) for name in names}
+    trees, nodes = int(run.results["last"]["trees"]), 2 ** (run.program.max_depth + 1)
+    fields = {name: run.context[name][0].reshape(-1, nodes)[:trees] for name in names}
     x = matrix_of(columns, run.vertices["feature"].ids)
-    kept = {name: field[:trees] for name, field in fields.items()}
-    return score_samples(kept, np.where(x == 0, np.nan, x), run.context["base"][0])
+    classes = max(1, len(class_names(run.program.classes)))
+    return score_samples(fields, np.where(x == 0, np.nan, x), run.context["base"][0], classes)
 
 
 def tree_chances(run, columns):
@@ -221,6 +223,28 @@ def judge_trees(run, columns):
     """Return how good the trees are on the data."""
     score, y = scores_of(run, columns), columns["label"]
     return {"objective": np.logaddexp(0, -y * score).sum()} | _judge_classes(expit(score), y)
+
+
+def tree_shares(run, columns):
+    """Return the probability of each class by the trees."""
+    return softmax(scores_of(run, columns), axis=1)
+
+
+def judge_tree_shares(run, columns):
+    """Return how good the trees of several classes are on the data."""
+    chances = tree_shares(run, columns)
+    of = np.searchsorted(class_names(run.program.classes), columns["label"].astype(str))
+    losses = -np.log(chances[np.arange(len(of)), of])
+    right = (chances.argmax(axis=1) == of).mean()
+    return {"objective": losses.sum(), "test_logloss": losses.mean(), "test_accuracy": right}
+
+
+def judge_tree_quantiles(run, columns):
+    """Return how good the trees of a quantile are on the data."""
+    error, alpha = columns["label"] - scores_of(run, columns), run.program.quantile
+    losses = np.maximum(alpha * error, (alpha - 1) * error)
+    rmse = np.sqrt(np.mean(error**2))
+    return {"objective": losses.sum(), "test_loss": losses.mean(), "test_rmse": rmse}
 
 
 # ---- clusters

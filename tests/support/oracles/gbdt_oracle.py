@@ -49,8 +49,10 @@ def edges_of(x, y, weight=None, train=None):
     return EdgeData(made.ends, made.ids, made.src, made.dst, made.fields, vertex_fields=fields)
 
 
-def derivatives(loss, y, m):
+def derivatives(loss, y, m, alpha):
     """Return the derivatives (g, h) of each sample's loss, (n,); of each class's score, (n, K)."""
+    if loss == "quantile":
+        return np.where(m >= y, 1 - alpha, -alpha), np.ones(len(y))
     if loss == "squared":
         return m - y, np.ones(len(y))
     if loss == "poisson":
@@ -64,8 +66,15 @@ def derivatives(loss, y, m):
     return chance - (y > 0), np.maximum(chance * (1 - chance), 1e-16)
 
 
-def first_score(loss, y):
+def quantile_of(v, alpha):
+    """Return the smallest of some numbers that is not below the share alpha of them."""
+    return np.sort(v.astype("f4"))[math.ceil(alpha * len(v) * (1 - 1e-12)) - 1]
+
+
+def first_score(loss, y, alpha):
     """Return the score before the first tree."""
+    if loss == "quantile":
+        return quantile_of(y, alpha)
     mean = float(y.astype("f8").mean())
     if loss == "logistic":
         return math.log((1 + mean) / (1 - mean))
@@ -118,6 +127,7 @@ def grow(
     bins=255,
     scores=None,
     copies=1.0,
+    alpha=0.5,
 ):
     """Grow trees, behind others by which samples have `scores` if these are given; then each sample
     stands for the curvature of so many `copies`. Return (fields by node, (trees, nodes); scores).
@@ -130,13 +140,13 @@ def grow(
             last = ends(np.sort(x[there, k]), bins)
             binned[there, k] = np.searchsorted(last, x[there, k])
     shape = (len(y), int(y.max()) + 1 if loss == "softmax" else 1)
-    m = np.full(shape, float(np.float32(first_score(loss, y))))
+    m = np.full(shape, float(np.float32(first_score(loss, y, alpha))))
     if scores is not None:
         m = scores.reshape(shape)
     out = {name: np.zeros((trees * shape[1], 2 ** (depth + 1)), "f4") for name in FIELDS}
     out["feature"][:] = -1
     for t in range(0, trees * shape[1], shape[1]):
-        slopes, curves = derivatives(loss, y, m if shape[1] > 1 else m[:, 0])
+        slopes, curves = derivatives(loss, y, m if shape[1] > 1 else m[:, 0], alpha)
         (unit_g, g), (unit_h, h) = units(slopes), units(copies * curves)
         g, h, m = g.reshape(shape), h.reshape(shape), m.copy()
         for k in range(shape[1]):
@@ -144,6 +154,10 @@ def grow(
             kinds = g[:, k], h[:, k], (unit_g, unit_h)
             most = 0.7 if loss == "poisson" else np.inf
             node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h, most)
+            if loss == "quantile":
+                for leaf in np.unique(node):
+                    found = quantile_of((y - m[:, k])[node == leaf], alpha)
+                    row["weight"][leaf] = rate / copies * float(found)
             m[:, k] += row["weight"][node]
     return out, m if shape[1] > 1 else m[:, 0]
 
