@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tux.apps.blockpg.samples import check_loss
 from tux.apps.linear.batches import check_batch
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import check_path
@@ -66,12 +67,7 @@ def check(program):
                 f"{program.penalty}",
                 do=f"choose the penalty {name}, or elastic for both, or leave {name} out",
             )
-    if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
-        knows = "no second class" if loss.wide else "no classes"
-        raise UsageError(
-            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
-            do="leave it out",
-        )
+    check_loss(program, "no second class" if loss.wide else "" if loss.of_classes else "no classes")
     for name, solvers in _OF_SOLVERS.items():
         if program.solver not in solvers and _is_given(program, name):
             raise UsageError(
@@ -80,11 +76,6 @@ def check(program):
             )
     check_path(program)
     check_batch(program.batch_size)
-    if program.loss != "huber" and _is_given(program, "epsilon"):
-        raise UsageError(
-            f"epsilon has no effect with the loss {program.loss}",
-            do="leave epsilon out, or choose the loss huber",
-        )
 
 
 def _is_given(program, name):
