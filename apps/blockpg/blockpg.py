@@ -1,5 +1,5 @@
-"""Sparse linear models: labelled samples, and an L1 penalty on the weights (BlockPG: TUX2, section
-5; Li et al., OSDI 2014). The loss is logistic, or another of `tux.apps.blockpg.losses`.
+"""Sparse logistic regression, the Lasso and others: labelled samples, and an L1 penalty on the
+weights (BlockPG: TUX2, section 5; Li et al., OSDI 2014).
 
     min F(w, b) = sum_i c_i loss(y_i, m_i) + l1 sum_j |w_j| + l2/2 sum_j w_j^2,
         m_i = x_i.w + b
@@ -30,7 +30,7 @@ from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Score
 
 
 class BlockPG(Program):
-    """A sparse linear model of labelled samples: the sum of losses, with a penalty on |w|."""
+    """Sparse logistic regression, the Lasso and others: a sum of losses, with a penalty on |w|."""
 
     loss: str = param("logistic", "loss of a sample", choices=LOSSES)
     l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
