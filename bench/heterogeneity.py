@@ -30,7 +30,7 @@ from typing import Any
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.blockpg.coordinate import scatter, step
-from tux.apps.blockpg.logistic import add_to_margins, pass_on
+from tux.apps.blockpg.samples import add_to_margins, pass_on
 from tux.apps.blockpg.span import ALL, KEPT, add_displacement
 from tux.arrays.edges import EdgeData
 from tux.inputs.samples import samples_to_edges

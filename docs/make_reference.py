@@ -33,7 +33,7 @@ SECTIONS = {
     "Estimators, which need scikit-learn": (
         *("MatrixFactorization", "AlternatingLeastSquares", "BayesianPersonalizedRanking"),
         *("LatentDirichletAllocation", "LogisticRegression", "SparseLogisticRegression"),
-        *("DeepWalkEmbedding", "KMeans"),
+        *("Lasso", "ElasticNet", "DeepWalkEmbedding", "KMeans"),
         *("BoostedTreesClassifier", "BoostedTreesRegressor"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),

@@ -63,7 +63,9 @@ if TYPE_CHECKING:
     from tux.estimators import BoostedTreesClassifier as BoostedTreesClassifier
     from tux.estimators import BoostedTreesRegressor as BoostedTreesRegressor
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
+    from tux.estimators import ElasticNet as ElasticNet
     from tux.estimators import KMeans as KMeans
+    from tux.estimators import Lasso as Lasso
     from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
     from tux.estimators import LogisticRegression as LogisticRegression
     from tux.estimators import MatrixFactorization as MatrixFactorization
@@ -241,7 +243,9 @@ _ESTIMATORS = {
         "BoostedTreesClassifier",
         "BoostedTreesRegressor",
         "DeepWalkEmbedding",
+        "ElasticNet",
         "KMeans",
+        "Lasso",
         "LatentDirichletAllocation",
         "LogisticRegression",
         "MatrixFactorization",

@@ -1,7 +1,7 @@
-"""Sparse logistic regression: labelled samples, and an L1 penalty on the weights (BlockPG: TUX2,
-section 5; Li et al., OSDI 2014).
+"""Sparse logistic regression, the Lasso and others: labelled samples, and an L1 penalty on the
+weights (BlockPG: TUX2, section 5; Li et al., OSDI 2014).
 
-    min F(w, b) = sum_i c_i log(1 + exp(-y_i m_i)) + l1 sum_j |w_j| + l2/2 sum_j w_j^2,
+    min F(w, b) = sum_i c_i loss(y_i, m_i) + l1 sum_j |w_j| + l2/2 sum_j w_j^2,
         m_i = x_i.w + b
 
 A pass goes over the features block by block: along each, to the minimum of a quadratic model of F,
@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.blockpg import logistic, passes
-from tux.apps.blockpg.context import SPANNED
+from tux.apps.blockpg import passes, samples
+from tux.apps.blockpg.context import FEATURE, SAMPLE, SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
+from tux.apps.blockpg.losses import LOSSES
 from tux.apps.blockpg.penalties import lower_penalty
-from tux.apps.blockpg.quality import JUDGED, probability, quality_stages
-from tux.apps.blockpg.span import ALL, KEPT, add_displacement, add_trial_penalties, choose
+from tux.apps.blockpg.quality import JUDGED, probability, quality_stages, response
+from tux.apps.blockpg.span import add_displacement, add_trial_penalties, choose
 from tux.apps.blockpg.start import BLOCKS, begin, begin_together, start_path
 from tux.apps.blockpg.weights import SparseReport
-from tux.program.fields import data, delta, master, mirror, value
-from tux.program.input import Samples
+from tux.program.fields import data
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
@@ -30,13 +30,17 @@ from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Score
 
 
 class BlockPG(Program):
-    """Sparse logistic regression of labelled samples: the sum of losses, with a penalty on |w|."""
+    """Sparse logistic regression, the Lasso and others: a sum of losses, with a penalty on |w|."""
 
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES)
     l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
     l2: float = param(0.0, "penalty on half the sum of w squared", low=0, dtype="f8")
     fit_intercept: bool = param(False, "fit an intercept, not penalised", former="intercept")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
+    )
+    epsilon: float = param(
+        1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8"
     )
     tol: float = param(
         1e-7,
@@ -66,37 +70,16 @@ class BlockPG(Program):
     epochs = 500
     precision = "f4"  # of sums over entries, which are half the work
     agree = "optimum"  # blocks of features that step at once shorten their steps
-    input = Samples(groups="groups", classes=("negative", "positive"), hashed="hash")
+    input = samples.SparseSamples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
-    # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what
-    # masters don't (`used`, by which w passes on). What a feature gathers from its entries, and
-    # passes on to them, is a sum, so each worker may do its share (`additive`).
-    sample = Vertex(
-        whole=True,
-        label=data("f4"),
-        weight=data("f4"),
-        c=mirror("f8"),
-        m=mirror("f8"),
-        r=mirror("f4"),
-        h=mirror("f4"),
-        u=mirror("f4"),
-        near=mirror("i4"),
-        before=mirror("f8"),
-        moved=mirror("f8", ALL),
-        dual=mirror("f8"),
-    )
-    feature = Vertex(
-        w=value("f8"),
-        active=value("b1", kept=False),
-        g=delta("f8"),
-        s=delta("f8"),
-        used=mirror("f8"),
-        before=master("f8", kept=False),
-        moved=master("f8", KEPT, kept=False),
-        rests=master("i1", kept=False),
-    )
+    sample = Vertex(whole=True, **SAMPLE)
+    feature = Vertex(**FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(**SPANNED, **JUDGED)
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        samples.check_loss(self, "" if LOSSES[self.loss].of_classes else "no classes")
 
     def _blocks(self, cluster):
         return self.blocks or (BLOCKS if cluster.workers > 1 else 0)
@@ -108,14 +91,14 @@ class BlockPG(Program):
     def setup(self, cluster):
         blocks = self._together(cluster)
         stages = [
-            ForEach("sample", logistic.weigh_sample),
+            ForEach("sample", samples.weigh_sample),
             GlobalSync(begin_together if blocks else begin),
-            ForEach("sample", logistic.follow_weights),
-            ForEach("sample", logistic.keep_margin),
+            ForEach("sample", samples.follow_weights),
+            ForEach("sample", samples.keep_margin),
         ]
         if blocks or self.path > 1:
-            wakes = Apply("feature", logistic.wake)
-            passes = Exchange(logistic.pass_on, additive=True)
+            wakes = Apply("feature", samples.wake)
+            passes = Exchange(samples.pass_on, additive=True)
             stages += [Exchange(gather, additive=True), wakes, passes]
         return [*stages, GlobalSync(start_path)]
 
@@ -125,15 +108,15 @@ class BlockPG(Program):
             *([GlobalSync(lower_penalty)] if self.path > 1 else []),
             *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
-            ForEach("sample", logistic.measure),
+            ForEach("sample", samples.measure),
             GlobalSync(passes.decide, aggregate=add_displacement),
             GlobalSync(choose, aggregate=add_trial_penalties),
-            ForEach("sample", logistic.attempt),
+            ForEach("sample", samples.attempt),
             GlobalSync(accept),
             Apply("feature", passes.settle_weight, gather=False),
-            ForEach("sample", logistic.follow_weights),
-            Exchange(logistic.pass_on, additive=True),
-            ForEach("sample", logistic.keep_margin),
+            ForEach("sample", samples.follow_weights),
+            Exchange(samples.pass_on, additive=True),
+            ForEach("sample", samples.keep_margin),
             GlobalSync(passes.close_pass),
         ]
 
@@ -146,4 +129,7 @@ class BlockPG(Program):
         return metrics["penalty_l1"] <= self.l1 and done
 
     def predict(self):
-        return Score(probability, over="sample", name="probability")
+        if self.loss == "logistic":
+            return Score(probability, over="sample", name="probability")
+        name = "margin" if LOSSES[self.loss].of_classes else "prediction"
+        return Score(response, over="sample", name=name)

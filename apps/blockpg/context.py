@@ -1,11 +1,39 @@
-"""The worker's context of BlockPG between passes."""
+"""The fields of BlockPG: of samples, of features, and of the worker's context between passes."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from tux.apps.blockpg.span import ALL, KEPT, SHARES
-from tux.program.fields import total, value
+from tux.program.fields import data, delta, master, mirror, total, value
 from tux.stages.computed import metric
 
+# Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what masters
+# don't (`used`, by which w passes on). What a feature gathers from its entries, and passes on to
+# them, is a sum, so each worker may do its share (`additive`).
+SAMPLE: dict[str, Any] = {
+    "label": data("f4"),
+    "weight": data("f4"),
+    "c": mirror("f8"),
+    "m": mirror("f8"),
+    "r": mirror("f4"),
+    "h": mirror("f4"),
+    "u": mirror("f4"),
+    "near": mirror("i4"),
+    "before": mirror("f8"),
+    "moved": mirror("f8", ALL),
+    "dual": mirror("f8"),
+}
+FEATURE: dict[str, Any] = {
+    "w": value("f8"),
+    "active": value("b1", kept=False),
+    "g": delta("f8"),
+    "s": delta("f8"),
+    "used": mirror("f8"),
+    "before": master("f8", kept=False),
+    "moved": master("f8", KEPT, kept=False),
+    "rests": master("i1", kept=False),
+}
 _METRICS = {
     name: metric() for name in ("objective", "nonzeros", "change", "penalty_l1", "undone_passes")
 }

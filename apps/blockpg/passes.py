@@ -17,8 +17,8 @@ SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
 # passes over active features go on while they gain this share of the last full one's gain, at most
 # so many
 SHARE, MAX_PASSES_BETWEEN = 0.3, 8
-# curvature after a pass that raised F, after another; its least share of weight
-STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4
+# curvature after a pass that raised F, after another; its least share of the most that there is
+STIFFER, SOFTER, FLOOR = 2.0, 0.7, 1 / 4
 ROUNDING = 1e-14  # relative changes of F that mean nothing
 
 
@@ -75,7 +75,8 @@ def accept(tau, p, crowd):
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
     stiff, floor = tau.stiff, tau.floor
     if tau.rose:
-        tau.stiff, tau.floor = tau.stiff * STIFFER, min(FULL, max(FLOOR, 4 * tau.floor))
+        most = p.loss.bend
+        tau.stiff, tau.floor = tau.stiff * STIFFER, min(most, max(FLOOR * most, 4 * tau.floor))
     else:
         tau.stiff, tau.floor = (
             max(1.0, tau.stiff * SOFTER),
@@ -97,7 +98,7 @@ def accept(tau, p, crowd):
     elif tau.taken:
         tau.b += tau.x[KEPT] + tau.x[:KEPT] @ tau.moved
         tau.moved[tau.at] = tau.b - tau.before
-    tau.before, tau.top = tau.b, tau.heaviest / 4 * tau.stiff
+    tau.before, tau.top = tau.b, tau.heaviest * p.loss.bend * tau.stiff
 
 
 def settle_weight(feature, tau):

@@ -44,7 +44,10 @@ def symmetric(half):
 
 
 def direction(tau, p):
-    """Return the minimiser of the smooth model, bounded."""
+    """Return the minimiser of the smooth model, bounded. Of losses that are piecewise quadratic,
+    passes end at the optimum for their intercept, and displacements vanish; so the constant is not
+    bounded with them, but has a minimum of its own.
+    """
     with np.errstate(all="ignore"):  # a pass may have gone beyond all numbers
         tau.model[:], tau.model_slopes[:] = symmetric(tau.curves), tau.slopes
         x, curves, slopes = np.zeros(ALL), tau.model.copy(), tau.slopes.copy()
@@ -55,7 +58,10 @@ def direction(tau, p):
         scale = 1 / np.sqrt(np.diag(curves)[live])
         small = curves[np.ix_(live, live)] * scale * scale[:, None] + RIDGE * np.eye(len(scale))
         solution = -np.linalg.solve(small, slopes[live] * scale) * scale
-        x[live] = solution * min(1.0, REACH / max(np.abs(solution).max(), 1e-300))
+        bound = min(1.0, REACH / max(np.abs(solution).max(), 1e-300))
+        x[live] = solution * bound
+        if bound < 1 and live[KEPT] and p.loss.piecewise:
+            x[KEPT] -= (slopes[KEPT] + curves[KEPT] @ x) / curves[KEPT, KEPT]
     return x
 
 

@@ -20,10 +20,8 @@ def crowding(p):
 def begin(tau, p):
     """Set the intercept and all else that follows from the weights of the samples."""
     tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error = tau.most, p.l1, True, 1.0, 1.0
-    tau.top, tau.anew, tau.changed = tau.heaviest / 4, True, True
-    tau.b = tau.before = (
-        np.log(tau.up / tau.down) if p.fit_intercept and tau.up > 0 and tau.down > 0 else 0.0
-    )
+    tau.top, tau.anew, tau.changed = tau.heaviest * p.loss.bend, True, True
+    tau.b = tau.before = p.loss.start(tau.up, tau.down) if p.fit_intercept else 0.0
 
 
 def begin_together(tau, p):

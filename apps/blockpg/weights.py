@@ -1,5 +1,5 @@
-"""The report of a sparse linear model of two classes: its largest weights, its path of penalties,
-and its arrays for other programs.
+"""The report of a sparse linear model: its largest weights, its path of penalties, and its arrays
+for other programs.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from tux.apps.blockpg.quality import TESTS
 from tux.program.program import Program
 from tux.program.report import Model, Report
+from tux.program.returns import call_hook
 
 TOP = 10  # weights that are shown
-PATH = ("objective", "nonzeros", "duality_gap", "test_logloss", "test_accuracy", "test_auc")
+PATH = ("objective", "nonzeros", "duality_gap", *TESTS)
 CLASSES = ("-1", "1")  # where none are named
 
 
@@ -96,20 +98,22 @@ def weights(program: Program, model: Model) -> dict[str, np.ndarray]:
 
 def sklearn(program: Program, model: Model) -> dict[str, np.ndarray]:
     """Return `coef_` (1, n), `intercept_` (1,) float64 and `classes_` (2,) as in
-    LogisticRegression; `features` (n,): ids of the n columns.
+    LogisticRegression; `features` (n,): ids of the n columns. Where labels are numbers, there are
+    no classes, and as in Lasso `coef_` is (n,) and `intercept_` one number.
 
     Columns are in ascending order of the ids. Classes are numbers if both are.
     """
-    features = model.ids["feature"]
+    features, given = model.ids["feature"], program.parameters
     order = np.argsort(features, kind="stable")
-    return {
+    arrays = {
         "coef_": model.fields["feature"]["w"][order][None],
         "intercept_": np.array([_intercept(model)]),
-        "classes_": np.array(
-            classes(program.parameters["negative"], program.parameters["positive"])
-        ),
-        "features": features[order],
     }
+    if call_hook(program.input, "numeric", program):
+        arrays = {name: array[0] for name, array in arrays.items()}
+    else:
+        arrays["classes_"] = np.array(classes(given["negative"], given["positive"]))
+    return {**arrays, "features": features[order]}
 
 
 def classes(negative: str, positive: str) -> list[Any]:

@@ -14,6 +14,7 @@ never leaves its worker, and a split is sent as one number for each sample that 
 
 from __future__ import annotations
 
+from tux.apps.blockpg.samples import check_positive_weight
 from tux.apps.gbdt import rounds, start
 from tux.apps.gbdt.booster import labels
 from tux.apps.gbdt.classes import probabilities
@@ -21,7 +22,7 @@ from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_s
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED, response
 from tux.apps.gbdt.trees import TreeReport
-from tux.apps.linear.samples import check_positive_weight
+from tux.apps.linear.samples import unknown_classes
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
@@ -113,7 +114,7 @@ class GBDT(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
-        check_positive_weight(self, LOSSES[self.loss])
+        check_positive_weight(self, unknown_classes(LOSSES[self.loss]))
         start.check_quantile(self)
         self.monitor = LOSSES[self.loss].judged
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tux.apps.blockpg.samples import check_loss
 from tux.apps.linear.batches import check_batch
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import check_path
-from tux.apps.linear.samples import check_positive_weight
+from tux.apps.linear.samples import unknown_classes
 from tux.base.errors import UsageError
 
 
@@ -67,7 +68,7 @@ def check(program):
                 f"{program.penalty}",
                 do=f"choose the penalty {name}, or elastic for both, or leave {name} out",
             )
-    check_positive_weight(program, loss)
+    check_loss(program, unknown_classes(loss))
     for name, solvers in _OF_SOLVERS.items():
         if program.solver not in solvers and _is_given(program, name):
             raise UsageError(
@@ -76,11 +77,6 @@ def check(program):
             )
     check_path(program)
     check_batch(program.batch_size)
-    if program.loss != "huber" and _is_given(program, "epsilon"):
-        raise UsageError(
-            f"epsilon has no effect with the loss {program.loss}",
-            do="leave epsilon out, or choose the loss huber",
-        )
 
 
 def _is_given(program, name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tux.apps.linear.losses import LOSSES
-from tux.base.errors import UsageError
 from tux.program.input import Samples
 
 
@@ -19,11 +18,8 @@ class LinearSamples(Samples):
         return LOSSES[program.loss].wide is not None
 
 
-def check_positive_weight(program, loss):
-    """Raise UsageError for a weight of samples of the second class where the loss knows none."""
-    if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
-        knows = "no second class" if loss.wide else "no classes"
-        raise UsageError(
-            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
-            do="leave it out",
-        )
+def unknown_classes(loss):
+    """Return in words which classes a loss does not know; "" if it is for two."""
+    if loss.wide:
+        return "no second class"
+    return "" if loss.of_classes else "no classes"

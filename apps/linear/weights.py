@@ -108,8 +108,7 @@ def table(program, model) -> dict[str, np.ndarray]:
 
 def estimator(program, model) -> dict[str, np.ndarray]:
     """Return the arrays of `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is
-    (classes, n) and `intercept_` (classes,). Where labels are numbers, there are no classes, and
-    `coef_` is (n,) and `intercept_` one number.
+    (classes, n) and `intercept_` (classes,).
     """
     if LOSSES[program.loss].wide:
         order = np.argsort(model.ids["feature"], kind="stable")
@@ -119,11 +118,4 @@ def estimator(program, model) -> dict[str, np.ndarray]:
             "classes_": np.array(parse_labels(class_names(program.classes))),
             "features": model.ids["feature"][order],
         }
-    arrays = sklearn(program, model)
-    if LOSSES[program.loss].of_classes:
-        return arrays
-    return {
-        "coef_": arrays["coef_"][0],
-        "intercept_": arrays["intercept_"][0],
-        "features": arrays["features"],
-    }
+    return sklearn(program, model)

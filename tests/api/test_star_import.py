@@ -9,7 +9,9 @@ import tux
 
 ESTIMATORS = {
     "DeepWalkEmbedding",
+    "ElasticNet",
     "KMeans",
+    "Lasso",
     "AlternatingLeastSquares",
     "BayesianPersonalizedRanking",
     "BoostedTreesClassifier",

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_samples
 
-from tux.apps.blockpg import coordinate, logistic, quality, span, weights
+from tux.apps.blockpg import coordinate, quality, samples, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.blockpg.losses import LOSSES
 from tux.options.options import RunOptions
 from tux.predict.export import export
 from tux.program.report import Model
@@ -26,7 +27,7 @@ def test_renew():
             Row(label=label, m=m, c=c, near=3),
             Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0),
         )
-        logistic.renew_model(sample, tau)
+        samples.renew_model(sample, tau, Row(loss=LOSSES["logistic"], epsilon=1.0))
         chance = 1 / (1 + np.exp(min(label * m, 700)))
         assert tau.loss == pytest.approx(c * np.logaddexp(0, -label * m))
         assert sample.r == pytest.approx(-label * c * chance, rel=1e-12, abs=1e-300)

@@ -118,7 +118,7 @@ def test_a_document_needs_a_json_file(files, tmp_path, capsys):
 def test_numbers_as_labels_name_the_loss_for_them(tmp_path, capsys):
     write(tmp_path / "numbers.svm", *draw_samples(n=20, numbers=True))
     assert main(["run", "gbdt", str(tmp_path / "numbers.svm")]) == 3
-    assert "linear and gbdt with --loss squared" in capsys.readouterr().err
+    assert "linear, blockpg and gbdt with --loss squared" in capsys.readouterr().err
 
 
 @pytest.mark.slow

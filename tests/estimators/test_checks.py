@@ -18,6 +18,7 @@ from tux.estimators import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DeepWalkEmbedding,
+    ElasticNet,
     KMeans,
     LatentDirichletAllocation,
     LogisticRegression,
@@ -31,6 +32,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
 OF_MATRICES = [
     LogisticRegression(tol=1e-11, random_state=0),
     SparseLogisticRegression(random_state=0),
+    ElasticNet(alpha=0.1, random_state=0),
     KMeans(n_clusters=3, random_state=0),
     LatentDirichletAllocation(n_components=3, max_iter=5, random_state=0),
     BoostedTreesClassifier(max_iter=10, random_state=0),

@@ -6,6 +6,8 @@ They are names of `tux` too: ``tux.MatrixFactorization``. They need scikit-learn
 
 from tux.estimators.alternating import AlternatingLeastSquares as AlternatingLeastSquares
 from tux.estimators.clusters import KMeans as KMeans
+from tux.estimators.elastic_net import ElasticNet as ElasticNet
+from tux.estimators.elastic_net import Lasso as Lasso
 from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
 from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
 from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression

@@ -119,27 +119,30 @@ class SparseLogisticRegression(LinearClassifier):
         for positive in self.classes_[1:] if len(self.classes_) == 2 else self.classes_:
             label = np.where(y == positive, 1, -1).astype(np.float32)
             of_samples = {"label": label, "weight": weight.astype(np.float32)}
-            fits.append(self._fit(DeferredEdges((X,), partial(samples, X, of_samples))))
+            fits.append(fit_sparse(self, {}, DeferredEdges((X,), partial(samples, X, of_samples))))
         self.coef_ = np.stack([each.vertices["feature"]["w"] for each in fits])
         self.intercept_ = np.array([each.context["b"][0] for each in fits])
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
         self.history_ = [history_of(each) for each in fits]
         return self
 
-    def _fit(self, edges: Any) -> Run:
-        """Fit one problem of two classes."""
-        fitted = fit(self, make_program(self, BlockPG), edges)
-        change = history_of(fitted).get("change", np.array([np.inf]))[-1]
-        if epochs_of(fitted) == self.max_iter and not change <= self.tol:
-            warnings.warn(
-                f"not converged after {self.max_iter} passes: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return fitted
-
     def _logs(self, margins: np.ndarray) -> np.ndarray:
         """Return the logarithms of the probabilities of one class against the rest: shares of their
         sum.
         """
         return np.asarray(log_expit(margins))
+
+
+def fit_sparse(estimator: Any, chosen: dict[str, Any], edges: Any) -> Run:
+    """Fit one problem of BlockPG, with the parameters of an estimator and those `chosen` besides;
+    warn where the passes have not been enough.
+    """
+    fitted = fit(estimator, make_program(estimator, BlockPG, chosen), edges)
+    change = history_of(fitted).get("change", np.array([np.inf]))[-1]
+    if epochs_of(fitted) == estimator.max_iter and not change <= estimator.tol:
+        warnings.warn(
+            f"not converged after {estimator.max_iter} passes: raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return fitted

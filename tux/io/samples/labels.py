@@ -26,7 +26,7 @@ Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
 MORE = (
     "Leave two of them, or join some. The apps linear and gbdt with --loss softmax are for any "
-    "number of classes; linear and gbdt with --loss squared are for numbers."
+    "number of classes; linear, blockpg and gbdt with --loss squared are for numbers."
 )
 """Advice about more than two kinds of labels."""
 F4 = np.dtype("f4")

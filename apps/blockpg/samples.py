@@ -1,42 +1,75 @@
-"""The logistic loss of samples: a sample's quadratic model, and what BlockPG asks of samples
-between passes.
+"""The samples of BlockPG: the quadratic model of a sample's loss, and the margin between passes.
 
 In a pass r_i moves with m_i along its tangent, so steps are coordinate descent on the quadratic
 model at the pass's start.
 
-loss_i = c_i log(1 + exp(-y_i m_i)),   r_i = d loss_i / d m_i, h_i = d2 loss_i / d m_i^2, u_i: the
-                                       curvature that steps use
+loss_i: see `tux.apps.blockpg.losses`; r_i = d loss_i / d m_i; h_i: its curvature; u_i: that which
+steps use
 """
 
 from __future__ import annotations
 
-import math
-
+from tux.apps.blockpg.losses import LOSSES
 from tux.apps.blockpg.span import ALL, KEPT
+from tux.base.errors import UsageError
+from tux.program.input import Samples
 
 
-def renew_model(sample, tau):
+class SparseSamples(Samples):
+    """Samples of two classes, or with numbers as labels."""
+
+    def numeric(self, program):
+        """Return whether labels are numbers, as the loss says."""
+        return not LOSSES[program.loss].of_classes
+
+
+def check_positive_weight(program, knows):
+    """Raise UsageError for a weight of samples of the second class where the loss of a program has
+    none. `knows`: in words, which classes it does not know; "" if it is for two.
+    """
+    if program.positive_weight != 1 and knows:
+        raise UsageError(
+            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
+            do="leave it out",
+        )
+
+
+def check_loss(program, knows):
+    """Raise UsageError for parameters that have no effect with the loss of a program. `knows`: see
+    `check_positive_weight`.
+    """
+    check_positive_weight(program, knows)
+    if program.loss != "huber" and program.epsilon != program.params["epsilon"].default:
+        raise UsageError(
+            f"epsilon has no effect with the loss {program.loss}",
+            do="leave epsilon out, or choose the loss huber",
+        )
+
+
+def renew_model(sample, tau, p):
     """Compute the model anew from m. u is h made stiff, has a floor, and is more where many
     features move.
     """
-    z = sample.label * sample.m
-    e = math.exp(-abs(z))
-    q = 1 / (1 + e)
-    curve = sample.c * e * q * q
-    sample.r, sample.h = -sample.label * sample.c * (e * q if z > 0 else q), curve
+    loss, slope, curve = p.loss.model(sample.label, sample.m, sample.c, p.epsilon)
+    sample.r, sample.h = slope, curve
     sample.u = (
         max(curve, sample.c * tau.floor) * tau.stiff * (1 + tau.crowd * max(0, sample.near - 1))
     )
-    tau.loss += sample.c * (math.log1p(e) - min(z, 0.0))
+    tau.loss += loss
 
 
 def weigh_sample(sample, tau, p):
     """Compute the weight of a sample before the first pass, as classes have weights too; add up the
-    weights of each class; find the heaviest sample.
+    weights of each class, or labels and weights; find the heaviest sample.
     """
-    sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
-    tau.up += sample.c if sample.label > 0 else 0.0
-    tau.down += sample.c if sample.label < 0 else 0.0
+    if p.loss.of_classes:
+        sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
+        tau.up += sample.c if sample.label > 0 else 0.0
+        tau.down += sample.c if sample.label < 0 else 0.0
+    else:
+        sample.c = sample.weight
+        tau.up += sample.c * sample.label
+        tau.down += sample.c
     tau.most = max(tau.most, sample.c)
 
 
@@ -44,7 +77,7 @@ def measure(sample, tau, p):
     """Add up the loss after a pass, and its slopes and curvatures along the last displacements of m
     and along a constant.
     """
-    renew_model(sample, tau)
+    renew_model(sample, tau, p)
     sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.fit_intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]
@@ -52,13 +85,12 @@ def measure(sample, tau, p):
             tau.curves[a, b] += sample.h * sample.moved[a] * sample.moved[b]
 
 
-def attempt(sample, tau):
+def attempt(sample, tau, p):
     """Add up the loss where the search leads."""
     m = sample.m
     for a in range(ALL):
         m += tau.x[a] * sample.moved[a]
-    z = sample.label * m
-    tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
+    tau.loss += p.loss.model(sample.label, m, sample.c, p.epsilon)[0]
 
 
 def follow_weights(sample, tau):
@@ -77,7 +109,7 @@ def follow_weights(sample, tau):
         sample.m = tau.b
 
 
-def keep_margin(sample, tau):
+def keep_margin(sample, tau, p):
     """Keep m, from which the next pass starts. A step that was taken is part of the last
     displacement, as m now is.
     """
@@ -85,7 +117,7 @@ def keep_margin(sample, tau):
         sample.moved[tau.at] = sample.m - sample.before
     sample.before = sample.m
     if tau.changed:
-        renew_model(sample, tau)
+        renew_model(sample, tau, p)
 
 
 def pass_on(feature, edges, tau):
