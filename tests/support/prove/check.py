@@ -73,9 +73,12 @@ def compare(case: DrawnCase, found: MasterState, wanted: MasterState):
                 yield from differ(f"{vertex.name}.{each.name}", *pair, ROUNDING if means else 0)
     for name in found.context:
         yield from differ(f"tau.{name}", found.context[name], wanted.context[name], 0)
+    last = [*wanted.metrics][-len(found.metrics) :]
+    if [*found.metrics] != last:
+        yield f"there are records of the epochs {[*found.metrics]}, and {last} are the last"
     for epoch, metrics in found.metrics.items():
-        if metrics != wanted.metrics[epoch]:
-            yield f"epoch {epoch} reports {metrics}, and by the documents {wanted.metrics[epoch]}"
+        if metrics != (told := wanted.metrics.get(epoch)):
+            yield f"epoch {epoch} reports {metrics}, and by the documents {told}"
 
 
 def differ(name: str, found: np.ndarray, wanted: np.ndarray, rounding: float):
