@@ -92,6 +92,8 @@ def test_on_processors_with_fewer_instructions(level):
         "pytest",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "not long",
         "-k",
         "weights_after or below_the_minimum",
         str(SELF),
