@@ -30,11 +30,12 @@ def strike_two_machines(room: Room, plan: SoakPlan, counts: Counter[str]) -> lis
     with RelayedCable() as cable:
         run = KilledRun(room, Machines(room, cable, rejoin=REJOIN), 2)
         for strike in plan.strikes:
-            if not run.goes_on():
-                break
-            if await_phase(room, run.commands[0], room.folder / "out", strike.phase):
-                _strike(strike.kind, room, run, cable)
-                counts.update(strike.names)
+            # a machine may give up another one that waits for it, and is started again then
+            while run.goes_on():
+                if await_phase(room, run.commands, room.folder / "out", strike.phase):
+                    _strike(strike.kind, room, run, cable)
+                    counts.update(strike.names)
+                    break
         while run.goes_on():
             if not room.seconds_left:
                 raise ScenarioTimeout(f"two machines do not end{room.last_output()}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -23,22 +23,23 @@ RESULT_SIGNS = (".model.*.part", "model", ".run.json.*.part", "B2SUMS", ".B2SUMS
 """Names in the folder of a run that is ending."""
 
 
-def await_phase(room: Room, command: Running, out: Path, phase: str) -> bool:
-    """Wait until the run of a folder is in a phase; return whether it has come to it before it
-    ended. ScenarioTimeout.
+def await_phase(room: Room, commands: Sequence[Running], out: Path, phase: str) -> bool:
+    """Wait until the run of a folder is in a phase; return whether it has come to it before one of
+    its commands, one a machine, ended. ScenarioTimeout.
     """
+    has_ended = lambda: any(each.process.poll() is not None for each in commands)  # noqa: E731
     signs: dict[str, Callable[[], object]] = {
         "training": _more_records(out, room.draw),
         "checkpoint": _new_names(out / "checkpoints", (".*.part",)),
         "results": _new_names(out, (room.draw.choice(RESULT_SIGNS),)),
     }
     if phase in signs:
-        ended, seen = command.process.poll, signs[phase]
-        room.until(lambda: seen() or ended() is not None, f"{phase} of {command.folder}", LOOK)
+        seen = signs[phase]
+        room.until(lambda: seen() or has_ended(), f"{phase} of {commands[0].folder}", LOOK)
         time.sleep(room.draw.uniform(0, LATE))
     else:
         time.sleep(room.draw.uniform(0, STARTING if phase == "starting" else RESUMING))
-    return command.process.poll() is None
+    return not has_ended()
 
 
 def _more_records(out: Path, draw: Random) -> Callable[[], bool]:

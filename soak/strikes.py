@@ -28,12 +28,12 @@ def make_strike(course: Course, strike: Strike) -> bool:
     LostRun, WrongOutcome and ScenarioTimeout.
     """
     if strike.phase == "resuming":
-        if not await_phase(course.room, course.command, course.folder, "training"):
+        if not await_phase(course.room, [course.command], course.folder, "training"):
             return False
         course.end(-signal.SIGKILL, signal.SIGKILL)
         if not course.goes_on():
             return False
-    if not await_phase(course.room, course.command, course.folder, strike.phase):
+    if not await_phase(course.room, [course.command], course.folder, strike.phase):
         return False
     STRIKES[strike.kind](course)
     return True
