@@ -139,7 +139,7 @@ def test_a_label_that_is_missing_is_a_bad_row(here, command):
 @pytest.mark.parametrize(
     ("flags", "what"),
     [
-        ("--loss logistic", "--loss softmax is for any number of classes; "),
+        ("--loss logistic", "--loss softmax are for any number of classes; "),
         ("--loss softmax --positive 7", "positive 7 has no effect: labels are any number"),
         ("--loss squared --classes 7,8", "classes 7,8 has no effect: labels are numbers here"),
         ("--loss softmax --classes 7,7,8,9", "are not two labels or more, all different"),
