@@ -34,7 +34,7 @@ from tux.stages.computed import metric
 class GBDT(Program):
     """Gradient boosted trees on sparse samples, for two classes or more, or for numbers."""
 
-    loss: str = param("logistic", "loss of a sample", choices=LOSSES)
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES, fixed=True)
     max_iter: int = param(
         100,
         "epochs, each of a tree, or one for each class of softmax",

@@ -33,7 +33,7 @@ SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": av
 class Linear(Program):
     """A linear model of samples: the sum of losses, with a penalty on the weights."""
 
-    loss: str = param("logistic", "loss of a sample", choices=LOSSES)
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES, fixed=True)
     penalty: str = param("l2", "penalty on the weights", choices=PENALTIES)
     l1: float = param(
         1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"

@@ -86,6 +86,17 @@ def test_trees_of_another_depth_are_refused():
         train(GBDT(max_depth=DEPTH + 1), draw(2, "logistic", 20), 1, old)
 
 
+@pytest.mark.parametrize(("had", "has"), [("softmax", "squared"), ("logistic", "softmax")])
+def test_trees_of_another_loss_are_refused(had, has):
+    """Their scores mean something else: those of a class, or the logarithm of a number."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(40, 3)), np.resize([-1.0, 1.0], 40)
+    how = {"epochs": 1, "jit": False, "progress": False}
+    old = tux.run(GBDT(loss=had), (x, y), **how)
+    with pytest.raises(tux.UsageError, match=message("of-a-model-cannot-change", "loss")):
+        tux.run(GBDT(loss=has), (x, y), from_run=old, **how)
+
+
 def test_one_worker_goes_on(tmp_path, capsys):
     lines = [f"{'+1' if k % 3 else '-1'} {k % 5 + 1}:{k}" for k in range(40)]
     for name in ("old", "new"):

@@ -102,6 +102,13 @@ def test_categories_would_be_numbered_anew():
         tux.run(SumsOfTowns(), ratings, vertices=tables, from_run=old, **QUIET)
 
 
+def test_a_linear_model_keeps_its_loss():
+    x, y = np.eye(4), np.array([-1.0, 1.0, 1.0, -1.0])
+    old = tux.run(tux.Linear(), (x, y), epochs=2, **QUIET)
+    with pytest.raises(UsageError, match=message("of-a-model-cannot-change", "loss", "model")):
+        tux.run(tux.Linear(loss="squared"), (x, y), from_run=old, epochs=2, **QUIET)
+
+
 def test_seed_words_stay(tmp_path):
     (tmp_path / "seeds.txt").write_text("trees: elm oak\nfish: cod\n")
     texts = [["oak", "elm", "oak"], ["cod", "eel", "cod"], ["elm", "cod"]]

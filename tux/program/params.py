@@ -45,6 +45,7 @@ class Param:
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
+    fixed: bool = False  # says what the numbers of a model mean, which a later run goes on with
     # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
     meanings: Mapping[Any, Any] = field(default_factory=dict)
 
@@ -108,6 +109,7 @@ def param(
     dtype: str = "",
     metavar: str = "",
     former: str = "",
+    fixed: bool = False,
 ) -> Any:
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
     low=1)``.
@@ -119,6 +121,7 @@ def param(
     do of a bool with ``choices={False: ..., True: ...}``.
     `metavar` stands for the value in help texts. `former` is the name that the parameter had in an
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
+    `fixed`: a run that begins with the model of another run has the same value, or is refused.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
@@ -131,7 +134,16 @@ def param(
             )
     names = tuple(choices)
     return Param(
-        default, help, low, high, names, dtype, metavar=metavar, former=former, meanings=meanings
+        default,
+        help,
+        low,
+        high,
+        names,
+        dtype,
+        metavar=metavar,
+        former=former,
+        fixed=fixed,
+        meanings=meanings,
     )
 
 

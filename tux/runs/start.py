@@ -107,8 +107,8 @@ def _check_program(model: TrainedModel, program: Program) -> None:
 
 def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, warn: Warn) -> None:
     """Warn of parameters, and of options of reading, that are others than those of the model's run:
-    some say what its numbers mean. UsageError for another file that a parameter names, and for
-    tables of vertices with categories, which would be numbered anew.
+    some say what its numbers mean. UsageError for another file that a parameter names, for another
+    value of a fixed one, and for tables of vertices with categories, which would be numbered anew.
     """
     if options.vertices and model.run.categories:
         raise UsageError(
@@ -117,9 +117,10 @@ def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, w
         )
     for name, declared in program.params.items():
         had, has = model.program.parameters.get(name), program.parameters[name]
-        if declared.metavar == FILE and had != has:
+        if (declared.metavar == FILE or declared.fixed) and had != has:
             raise UsageError(
-                f"{flag_of(name)} of a model cannot change",
+                f"{name} of a model cannot change",
+                where=model.name,
                 do="leave it out; in Python, take the program of the run: run.program",
             )
         if had == has or has in ("", "auto", 0) and not isinstance(has, bool):
