@@ -17,7 +17,7 @@ from tux.apps.blockpg import passes, samples
 from tux.apps.blockpg.context import FEATURE, SAMPLE, SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
 from tux.apps.blockpg.losses import LOSSES
-from tux.apps.blockpg.penalties import lower_penalty
+from tux.apps.blockpg.penalties import check_end, lower_penalty
 from tux.apps.blockpg.quality import JUDGED, probability, quality_stages, response
 from tux.apps.blockpg.span import add_displacement, add_trial_penalties, choose
 from tux.apps.blockpg.start import BLOCKS, begin, begin_together, start_path
@@ -80,6 +80,7 @@ class BlockPG(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         samples.check_loss(self, "" if LOSSES[self.loss].of_classes else "no classes")
+        check_end(self, "l1")
 
     def _blocks(self, cluster):
         return self.blocks or (BLOCKS if cluster.workers > 1 else 0)

@@ -87,10 +87,9 @@ def add_dual(sample, tau, p):
 
 
 def set_gap(tau, p):
-    """Set the gap; none is known without a penalty."""
-    tau.duality_gap = (
-        tau.objective - tau.dual + tau.duality_gap if tau.l1 > 0 or p.l2 > 0 else np.nan
-    )
+    """Set the gap, which rounding does not make negative; none is known without a penalty."""
+    gap = max(tau.objective - tau.dual + tau.duality_gap, 0.0)
+    tau.duality_gap = gap if tau.l1 > 0 or p.l2 > 0 else np.nan
 
 
 def gap_stages():

@@ -6,6 +6,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.base.errors import UsageError
+
+
+def check_end(program, name):
+    """Raise UsageError for a path of the penalty `name` of a program that would end at 0."""
+    if program.path > 1 and getattr(program, name) == 0:
+        raise UsageError(
+            f"a path of penalties cannot end at {name} 0, as each is a share of the one before",
+            do=f"give {name} a number above 0, such as 0.001",
+        )
+
 
 def lower_penalty(tau, p):
     """Go on to the next penalty of a path, with the weights of the last one, if the last pass has

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.apps.blockpg.penalties import check_end
 from tux.apps.blockpg.weights import path
 from tux.apps.linear.quality import MEAN_LOSS
 from tux.apps.linear.wolfe import start_search
@@ -44,11 +45,7 @@ def check_path(program):
             f"path needs the penalty l2, and not {program.penalty}",
             do="choose the penalty l2, or leave path out",
         )
-    if program.l2 == 0:
-        raise UsageError(
-            "a path of penalties cannot end at l2 0, as each is a share of the one before",
-            do="give l2 a number above 0, such as 0.001",
-        )
+    check_end(program, "l2")
 
 
 def start_path(tau, p):

@@ -174,3 +174,20 @@ def test_numbers_from_a_file(tmp_path, capsys, monkeypatch):
 def test_numbers_have_no_weights_of_classes():
     with pytest.raises(tux.UsageError, match=message("positive-weight-has-no-effect")):
         BlockPG(loss="huber", positive_weight=2.0)
+
+
+def test_a_path_that_would_end_at_0_is_refused():
+    """Each penalty is a share of the one before."""
+    with pytest.raises(tux.UsageError, match="cannot end at l1 0"):
+        BlockPG(path=3, l1=0.0)
+    assert BlockPG(l1=0.0).path == 1
+
+
+def test_a_gap_is_never_negative():
+    """With all weights 0, rounding alone tells the objective from the dual one."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(50, 3)), 5 + rng.normal(size=50)
+    for intercept in (False, True):
+        p = BlockPG(loss="squared", l1=1e6, fit_intercept=intercept)
+        run = tux.run(p, (x, y), jit=False, **QUIET)
+        assert min(run.history["duality_gap"]) >= 0 and run.history["nonzeros"][-1] == 0
