@@ -38,7 +38,19 @@ def test_weights_are_those_of_scikit_learn(intercept, weight):
 
 
 def test_parameters_that_cannot_be_used():
-    with pytest.raises(tux.UsageError, match="l1"):
+    with pytest.raises(tux.UsageError, match="alpha = -1.0 is out of range"):
         tux.Lasso(alpha=-1.0).fit(X, Y)
+    with pytest.raises(tux.UsageError, match="alpha = inf is out of range"):
+        tux.Lasso(alpha=np.inf).fit(X, Y)
+    with pytest.raises(tux.UsageError, match="l1_ratio = 2 is out of range"):
+        tux.ElasticNet(l1_ratio=2).fit(X, Y)
     assert tux.Lasso(0.5).get_params()["alpha"] == 0.5
     assert "l1_ratio" not in tux.Lasso().get_params()
+
+
+def test_without_a_penalty_it_is_least_squares():
+    wanted = peers.LinearRegression().fit(X, Y)
+    found = tux.Lasso(alpha=0.0, tol=1e-12, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-3)
+    assert found.intercept_ == pytest.approx(wanted.intercept_, abs=1e-3)
+    assert np.isnan(found.dual_gap_)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tux.base.errors import UsageError
 from tux.estimators.conventions import (
     RegressorMixin,
     check_is_fitted,
@@ -34,7 +35,8 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
     cores; the result does not depend on them. Values and slopes are kept in 32 bits.
 
     Fitted: `coef_` (n_features_in_,), `intercept_`, `n_iter_` passes, `dual_gap_`, in the unit of
-    the objective above, `history_`.
+    the objective above, NaN where `alpha` is 0, as no gap is known without a penalty, `history_`.
+    UsageError for a negative `alpha`, and for an `l1_ratio` outside 0 to 1.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
         """Fit the weights to samples `X` (n, features), dense or sparse, and their numbers `y`
         (n,).
         """
+        _check_range("alpha", self.alpha, np.inf)
+        _check_range("l1_ratio", self.l1_ratio, 1)
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": REALS, "y_numeric": True}
         X, y = validate_data(self, X, y, **how)
         X, weight = in_32_bits(X), weights(sample_weight, X)
@@ -65,7 +69,8 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
         self.intercept_ = float(fitted.context["b"][0])
         self.n_iter_ = epochs_of(fitted)
         self.history_ = history_of(fitted)
-        self.dual_gap_ = float(self.history_["duality_gap"][-1] / weight.sum())
+        gaps = self.history_.get("duality_gap", [np.nan])
+        self.dual_gap_ = float(gaps[-1] / weight.sum())
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -73,6 +78,15 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_, dense_output=True) + self.intercept_)
+
+
+def _check_range(name: str, value: float, most: float) -> None:
+    """Raise UsageError for a parameter that is not a finite number from 0 to `most`."""
+    if not (0 <= value <= most and np.isfinite(value)):
+        raise UsageError(
+            f"{name} = {value} is out of range",
+            do=f"{name} must be at least 0" + (f" and at most {most}" if most < np.inf else ""),
+        )
 
 
 class Lasso(ElasticNet):
