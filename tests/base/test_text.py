@@ -22,6 +22,7 @@ def test_a_long_text_has_its_beginning_and_its_end():
     assert len(short) == LONGEST and short.startswith("beginx") and short.endswith("xend")
     assert " ... " in short
     assert len(one_line("\n" * 10_000)) == LONGEST
+    assert one_line("a" * 80 + "b" * 80, 40) == "a" * 30 + " ... " + "b" * 5
 
 
 def test_errors_are_lines():

@@ -46,17 +46,17 @@ _ARGUMENTS = {flag: name for name, flag in FLAGS.items()} | {"--nnodes": "machin
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def one_line(text: str) -> str:
-    """Write a message as one line of at most `LONGEST` characters, whatever words of files are in
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """Write a message as one line of at most `longest` characters, whatever words of files are in
     it.
 
     Control characters, ends of lines and halves of surrogate pairs are written as in Python, and
     the middle of a longer text is left out.
     """
     text = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return text
-    return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
+    return f"{text[: longest * 3 // 4]} ... {text[5 - longest // 4 :]}"
 
 
 def flag_of(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from tux.arrays.ids import Ids
 from tux.base.errors import ProgramError, UsageError
 from tux.base.file_systems import lies_on_local_disk
-from tux.base.text import data_name, plural, plural_noun
+from tux.base.text import data_name, one_line, plural, plural_noun
 from tux.clock.trace import Trace, TracePlan, trace_name
 from tux.cluster.checkpoint.keeper import StatePlan
 from tux.cluster.recovery.restarts import Recovery
@@ -47,6 +47,7 @@ from tux.runs.start import NO_START, StartOfRun
 from tux.runs.trainer import TrainingHere
 from tux.stages.analysis.schedules import compared_types, serial_reasons
 
+LONGEST_CHOICE = 100  # characters of a choice that a program makes, such as of many classes
 FEW_COMPARED = 1000
 """Vertices of a block with which functions should have more to compare."""
 
@@ -97,7 +98,7 @@ def load_for(
         score_of(special).check_returns()
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value) and not str(value).startswith(INLINE):
-            watch.say(f"{name} {value}, which suits these data")
+            watch.say(f"{one_line(f'{name} {value}', LONGEST_CHOICE)}, which suits these data")
     return inputs, special
 
 
