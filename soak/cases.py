@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from faults.room import ReferenceRuns
-from soak.formulas import Formula, judge_factors, judge_lasso, judge_ridge, judge_squares
+from soak.formulas import (
+    Formula,
+    judge_clusters,
+    judge_factors,
+    judge_lasso,
+    judge_points,
+    judge_ridge,
+    judge_squares,
+    judge_topics,
+    judge_trees,
+)
 from tux.predict.column_files import writer
 from tux.synthetic.clicks import clicks, write_clicks
 from tux.synthetic.clusters import clusters
@@ -145,6 +155,7 @@ _CUT: dict[str, Any] = {"partitioners": ("bicut", "random", "dbh", "hybrid")}
 _WHOLE: dict[str, Any] = {"partitioners": ()}
 _RMSE: dict[str, Any] = {"metric": "test_rmse", "formula": judge_factors}
 _RIDGE: dict[str, Any] = {"metric": "objective", "formula": judge_ridge}
+_TOPICS: dict[str, Any] = {"metric": "loglik_per_token", "formula": judge_topics}
 _AT_ONCE: dict[str, Any] = {"exact": True, "slacks": (0,)}
 
 CASES = [
@@ -159,11 +170,32 @@ CASES = [
         formula=judge_squares,
     ),
     _case("bpr", write_rated, "--rank 6 --epochs 60", metric="violations", noise=0.5),
-    _case("lda", write_documents, "--topics 10 --epochs 60", metric="loglik_per_token"),
-    _case("warplda", write_documents, "--topics 10 --epochs 60", metric="loglik_per_token"),
-    _case("kmeans", write_samples, "--n-clusters 12 --tol 0", of="kmeans", metric="inertia"),
-    _case("kmeans_points", write_points, "--n-clusters 12 --tol 0", metric="inertia", **_WHOLE),
-    _case("gbdt", write_samples, "--max-iter 40 --max-depth 3", metric="objective", **_WHOLE),
+    _case("lda", write_documents, "--topics 10 --epochs 60", **_TOPICS),
+    _case("warplda", write_documents, "--topics 10 --epochs 60", **_TOPICS),
+    _case(
+        "kmeans",
+        write_samples,
+        "--n-clusters 12 --tol 0",
+        of="kmeans",
+        metric="inertia",
+        formula=judge_clusters,
+    ),
+    _case(
+        "kmeans_points",
+        write_points,
+        "--n-clusters 12 --tol 0",
+        metric="inertia",
+        formula=judge_points,
+        **_WHOLE,
+    ),
+    _case(
+        "gbdt",
+        write_samples,
+        "--max-iter 40 --max-depth 3",
+        metric="objective",
+        formula=judge_trees,
+        **_WHOLE,
+    ),
     _case("linear", write_samples, "--l2 1 --tol 0 --epochs 60", **_RIDGE),
     _case("adam", write_samples, "--solver adam --l2 1 --epochs 60", of="linear", **_RIDGE),
     _case(
