@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.machines.run_folders import drop_times, model
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
@@ -212,6 +213,22 @@ def test_records_that_are_missing_are_told(here):
     with pytest.raises(DataError, match="has 100 bytes, and the checkpoint was taken after"):
         resume("part")
     assert len(records.read_bytes()) == 100
+
+
+def test_damaged_records_are_refused_before_those_behind_the_checkpoint_are_cut(here):
+    """So whoever puts the whole file back can go on."""
+    stop("part", 3)
+    records = Path("part/metrics.jsonl")
+    whole = records.read_bytes()
+    assert whole.count(b"\n") == 3  # the checkpoint is of the second epoch
+    records.write_bytes(damaged := whole.replace(b'"epoch":2', b'"epoch":7'))
+    for _ in range(2):
+        with pytest.raises(DataError, match=message("metrics-jsonl-is-damaged-before")):
+            resume("part")
+        assert records.read_bytes() == damaged
+    records.write_bytes(whole)
+    resume("part")
+    assert [record["epoch"] for record in read_metrics("part")] == [1, 2, 3, 4, 5, 6]
 
 
 def test_whoever_loses_a_worker_is_told_how_to_go_on(here):

@@ -155,14 +155,7 @@ class RunFolder:
     def cut_records(self, size: int) -> None:
         """Keep the first `size` bytes of `metrics.jsonl`. DataError if it has fewer; DiskError."""
         metrics = self.path / "metrics.jsonl"
-        there = metrics.stat().st_size if metrics.exists() else 0
-        if there < size:
-            has = f"has {there:,} bytes" if metrics.exists() else "is missing"
-            raise DataError(
-                f"{metrics} {has}, and the checkpoint was taken after {size:,} bytes of it",
-                do="put the whole file back, or run it anew with another --out",
-            )
-        if there > size:
+        if check_records(metrics, size) > size:
             unseal(self.path)
             with writing(metrics):
                 os.truncate(metrics, size)
@@ -366,3 +359,17 @@ def read_metrics(
         return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def check_records(metrics: Path, size: int) -> int:
+    """Return how many bytes `metrics.jsonl` has. DataError if they are fewer than `size`, after
+    which a checkpoint was taken.
+    """
+    there = metrics.stat().st_size if metrics.exists() else 0
+    if there < size:
+        has = f"has {there:,} bytes" if metrics.exists() else "is missing"
+        raise DataError(
+            f"{metrics} {has}, and the checkpoint was taken after {size:,} bytes of it",
+            do="put the whole file back, or run it anew with another --out",
+        )
+    return there

@@ -37,6 +37,7 @@ from tux.run_folder.folder import (
     App,
     RunRecord,
     check_as_written,
+    check_records,
     read_metrics,
     read_run,
     seal_results,
@@ -83,11 +84,12 @@ class StoppedRun:
         return self.checkpoint._replace(manifest=replace(kept, parameters=parameters))
 
     def records(self) -> list[dict[str, Any]]:
-        """Read the records of the epochs before the checkpoint. DataError if they have changed
-        since it was taken.
+        """Read the records of the epochs before the checkpoint. DataError if they are not there,
+        or have changed since it was taken.
         """
         kept, metrics = self.start_checkpoint.manifest, self.path / "metrics.jsonl"
         noted = kept.metrics_bytes, kept.metrics_sum
+        check_records(metrics, kept.metrics_bytes)
         if kept.metrics_sum and _records_of(metrics, kept.epoch) != noted:
             raise DataError(
                 f"metrics.jsonl is damaged: before checkpoint {kept.number} it was another",

@@ -321,6 +321,7 @@ def _go_on(run: RunContext) -> None:
         before = move_to_workers(before, run)
         start = start_of(before.start_checkpoint)
         size = before.start_checkpoint.manifest.metrics_bytes
+        run.records = before.records()  # a damaged file is refused before it is changed
     run.folder.cut_records(size)
     record.incarnations = before.run.incarnations
     workers = before.run.options["workers"] * before.run.options.get("machines", 1)
@@ -330,7 +331,6 @@ def _go_on(run: RunContext) -> None:
         note(record, start, why)
     watch.say(f"goes on from {start}")
     run.before = before if before.checkpoint else None
-    run.records = before.records() if before.checkpoint else []
 
 
 def _start_answers(run: RunContext) -> Answers:
