@@ -8,13 +8,13 @@ DIR (default $TUX_TEST_DATA) holds libsvm/*.gz. The objective is that of the log
 l2 of 1, without an intercept.
 
 `peers`: training seconds on one thread, median of --runs (default 5) after one that compiles, of
-L-BFGS beside scikit-learn's lbfgs and liblinear (-s 0, through scikit-learn) at a grid of
-tolerances, of which the fastest that reaches the goal is shown; and seconds of an epoch of adam
-beside one of SGDClassifier. `optima`: how far from the optimum each solver ends. `workers`: L-BFGS
-on 1, 2 and 4 workers at slack 0 and 4, to a tol of 1e-8. `large`: seconds, bytes and memory of an
-epoch of adam on generated samples (default 1 million of 30 entries, 10 million features). `spark`,
-only if it is named: L-BFGS with two threads beside MLlib's LogisticRegression on local[2], once
-Spark has warmed up; it needs pyspark and Java.
+L-BFGS and Newton's method beside scikit-learn's lbfgs and liblinear (-s 0, through scikit-learn) at
+a grid of tolerances, of which the fastest that reaches the goal is shown; and seconds of an epoch
+of adam beside one of SGDClassifier. `optima`: how far from the optimum each solver ends. `workers`:
+L-BFGS on 1, 2 and 4 workers at slack 0 and 4, to a tol of 1e-8. `large`: seconds, bytes and memory
+of an epoch of adam on generated samples (default 1 million of 30 entries, 10 million features).
+`spark`, only if it is named: L-BFGS with two threads beside MLlib's LogisticRegression on local[2],
+once Spark has warmed up; it needs pyspark and Java.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ SETS = ("a9a", "farm-ads-vect", "generated-20k-50k")
 GOALS = (1e-2, 1e-3, 1e-4, 1e-6)
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
 MLLIB_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
+EXACT = ("lbfgs", "newton")
 STOCHASTIC = ("adam", "adagrad", "rmsprop", "sgd")
 NEVER = 100_000  # epochs between evaluations: only the last one is judged
 write = sys.stdout.write
@@ -99,12 +100,19 @@ def peer(solver: str, x: Any, y: np.ndarray, best: float, runs: int) -> list[flo
     ]
 
 
+def our_seconds(edges: EdgeData, solver: str, best: float, runs: int) -> list[float]:
+    """Return the seconds to each goal of a solver of tux, on one thread."""
+    every = [train_records(edges, tol=1e-7, threads=1, solver=solver) for _ in range(runs + 1)]
+    times = [[time_to_goal(r, best * (1 + goal)) for r in every[1:]] for goal in GOALS]
+    return [statistics.median(seconds) for seconds in times]
+
+
 def peers(folder: Path, names: Sequence[str], runs: int) -> None:
     """Print seconds of tux and of scikit-learn."""
     from sklearn.linear_model import SGDClassifier
 
     write(f"seconds to within a share of the optimum, one thread, median of {runs}\n")
-    write(f"{'':<18} {'':<10}" + "".join(f"{goal:>9.0e}" for goal in GOALS) + "\n")
+    write(f"{'':<18} {'':<12}" + "".join(f"{goal:>9.0e}" for goal in GOALS) + "\n")
     epochs = []
     for name in names:
         samples = read_samples(folder / "libsvm" / f"{name}.gz")
@@ -114,15 +122,13 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
             samples.label,
         )
         best = train_records(edges, tol=1e-9, threads=1)[-1]["objective"]
-        every = [train_records(edges, tol=1e-7, threads=1) for _ in range(runs)]
-        ours = [
-            statistics.median(time_to_goal(r, best * (1 + goal)) for r in every) for goal in GOALS
-        ]
-        rows = {"tux": ours} | {s: peer(s, x, y, best, runs) for s in ("lbfgs", "liblinear")}
+        ours = {solver: our_seconds(edges, solver, best, runs) for solver in EXACT}
+        rows = {f"tux, {solver}": seconds for solver, seconds in ours.items()}
+        rows |= {solver: peer(solver, x, y, best, runs) for solver in ("lbfgs", "liblinear")}
         for label, seconds in rows.items():
-            write(f"{name:<18} {label:<10}" + "".join(f"{s:>9.4f}" for s in seconds))
-            ratios = [o / s for o, s in zip(ours, seconds, strict=True)]
-            write("  tux / it " + " ".join(f"{ratio:.2f}" for ratio in ratios) + "\n")
+            write(f"{name:<18} {label:<12}" + "".join(f"{s:>9.4f}" for s in seconds))
+            ratios = [o / s for o, s in zip(ours["newton"], seconds, strict=True)]
+            write("  newton / it " + " ".join(f"{ratio:.2f}" for ratio in ratios) + "\n")
         sgd = SGDClassifier(
             loss="log_loss", alpha=1 / len(y), fit_intercept=False, max_iter=20, tol=None
         )

@@ -1,12 +1,13 @@
 """The UDFs of samples that have a margin for each class, in training (`tux.apps.linear.softmax`).
 
-The functions have the names of those in `start.py`, `lbfgs.py` and `stochastic.py`, which are for
-samples with one margin. Functions of features are the same, and called for each entry of a weight.
+The functions have the names of those in `start.py`, `lbfgs.py`, `newton.py` and `stochastic.py`,
+which are for samples with one margin. Functions of features are the same, and called for each entry
+of a weight.
 """
 
 from __future__ import annotations
 
-from tux.apps.linear.softmax import margins
+from tux.apps.linear.softmax import bend, margins
 
 
 def weigh(sample, tau):
@@ -65,6 +66,30 @@ def attempt(sample, tau, p):
         sample.r[k] *= sample.c
         tau.of_b[k] += sample.r[k]
         tau.slope += sample.r[k] * sample.along[k]
+
+
+def settle(sample, tau):
+    """Make the last step of the margins."""
+    for k in range(len(sample.m)):
+        sample.m[k] += tau.step * sample.along[k]
+
+
+def multiply(sample, edges, tau, p):
+    """Add a sample's part of H q to its features; `along` holds the changes of its margins along
+    q, and then those of its slopes.
+    """
+    for k in range(len(sample.m)):
+        sample.along[k] = tau.d[k]
+    for edge in edges:
+        for k in range(len(sample.m)):
+            sample.along[k] += edge.value * edge.feature.d[k]
+    if sample.c > 0:
+        tau.bent += bend(sample.along, sample.r, sample.c, int(sample.label))
+        for k in range(len(sample.m)):
+            tau.of_b[k] += sample.along[k]
+        for edge in edges:
+            for k in range(len(sample.m)):
+                edge.feature.gathered[k] += edge.value * sample.along[k]
 
 
 def differentiate(sample, edges, tau, p):

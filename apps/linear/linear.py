@@ -2,8 +2,9 @@
 
     min F(w, b) = sum_i c_i loss(y_i, x_i.w + b) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
 
-L-BFGS goes over all samples for a step; adam, adagrad, rmsprop and sgd go over a mini-batch. With
-averaging, workers go over their samples on copies of the weights, of which the mean is taken.
+L-BFGS and Newton's method go over all samples for a step; adam, adagrad, rmsprop and sgd over a
+mini-batch. With averaging, workers go over their samples on copies of the weights, of which the
+mean is taken.
 
 Samples are whole, features cut: their masters hold the weights and what a solver keeps beside them,
 so its updates need no message (the co-located vectors of PS2: Zhang et al., SIGMOD 2019).
@@ -14,20 +15,22 @@ from __future__ import annotations
 from tux import Context, Edge, Program, Vertex, data, metric, mirror, param, total, value
 from tux.apps.blockpg.quality import probability
 from tux.apps.blockpg.weights import parse_labels
-from tux.apps.linear import averaging, copies, lbfgs, prior, start, stochastic, two_loops, widths
+from tux.apps.linear import averaging, copies, lbfgs, newton, prior, start, stochastic, widths
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
+from tux.apps.linear.solving import KEPT, SOLVING
 from tux.apps.linear.updates import UPDATES, Update
 from tux.apps.linear.weights import LinearReport
+from tux.apps.linear.wolfe import SEARCHING
 from tux.program.input import class_names
 from tux.stages import Barrier, ForEach, GlobalSync, Score
 
-KEPT_BY_SOLVERS = {**stochastic.FEATURE, **prior.FEATURE}
-SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
+OTHERS = {**dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
+SOLVERS = {"lbfgs": lbfgs, "newton": newton, **OTHERS}
 
 
 class Linear(Program):
@@ -52,12 +55,10 @@ class Linear(Program):
         1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8", former="width"
     )
     tol: float = param(
-        1e-5, "lbfgs ends when gradient and change, as reported, are smaller", low=0, dtype="f8"
+        1e-5, "end when gradient and change, as reported, are smaller", low=0, dtype="f8"
     )
     pairs: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000, former="memory")
-    path: int = param(
-        1, "number of penalties down to l2; with lbfgs and the penalty l2", low=1, high=1000
-    )
+    path: int = param(1, "number of penalties down to l2; with the penalty l2", low=1, high=1000)
     batch_size: float = param(
         0.0,
         "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .15, "
@@ -102,21 +103,20 @@ class Linear(Program):
     sample = Vertex(
         whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
     )
-    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **KEPT_BY_SOLVERS, **copies.FEATURE)
+    feature = Vertex(**widths.FEATURE, **KEPT, **prior.FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},
         **{name: value("f8", kept=False) for name in ("l1", "l2", "bend", "size")},
         **{name: total() for name in ("samples", "weights")},
-        **{**widths.CONTEXT, **two_loops.CONTEXT, **prior.CONTEXT, **stochastic.CONTEXT},
-        **{**averaging.CONTEXT, **PATH, **JUDGED},
+        **{**widths.CONTEXT, **SOLVING, **prior.CONTEXT, **PATH, **JUDGED},
     )
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
         self.monitor = MEAN_LOSS[LOSSES[self.loss].likely]
-        self.agree = "path" if self.solver == "lbfgs" else "optimum"
+        self.agree = "path" if self.solver in SEARCHING else "optimum"
 
     def setup(self):
         of, begin = LOSSES[self.loss].wide or start, GlobalSync(start.begin)
@@ -137,7 +137,7 @@ class Linear(Program):
     def converged(self, metrics):
         gradient, change = (metrics.get(name, 1.0) for name in ("gradient", "change"))
         last = self.path == 1 or metrics["penalty_l2"] <= self.l2
-        return self.solver == "lbfgs" and last and is_optimal(gradient, change, self.tol)
+        return self.solver in SEARCHING and last and is_optimal(gradient, change, self.tol)
 
     def predict(self):
         if self.loss == "logistic":

@@ -9,6 +9,7 @@ from tux.apps.linear.batches import check_batch
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import check_path
 from tux.apps.linear.samples import unknown_classes
+from tux.apps.linear.wolfe import SEARCHING
 from tux.base.errors import UsageError
 
 
@@ -27,9 +28,9 @@ PENALTIES = {
 }
 
 _OF_SOLVERS = {
-    "tol": ("lbfgs",),
+    "tol": SEARCHING,
     "pairs": ("lbfgs",),
-    "path": ("lbfgs",),
+    "path": SEARCHING,
     "batch_size": ("adam", "adagrad", "rmsprop", "sgd"),
     "learning_rate": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),
     "decay": ("adam", "rmsprop", "sgd", "averaging"),
@@ -45,14 +46,14 @@ def check(program):
     parameter has an effect. UsageError.
     """
     loss, l1 = LOSSES[program.loss], PENALTIES[program.penalty][0]
-    if program.solver == "lbfgs" and not loss.smooth:
+    if program.solver in SEARCHING and not loss.smooth:
         raise UsageError(
-            f"lbfgs needs a smooth loss, and {program.loss} is none",
+            f"{program.solver} needs a smooth loss, and {program.loss} is none",
             do="choose the loss squared_hinge, or the solver adam",
         )
-    if program.solver == "lbfgs" and l1:
+    if program.solver in SEARCHING and l1:
         raise UsageError(
-            f"lbfgs needs a smooth penalty, and {program.penalty} is none",
+            f"{program.solver} needs a smooth penalty, and {program.penalty} is none",
             do="choose the solver adagrad; or for the logistic loss the app blockpg",
         )
     if loss.wide and program.solver in ("sgd", "averaging"):

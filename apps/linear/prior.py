@@ -6,7 +6,7 @@ Chapelle and Li, NIPS 2011, use to learn from one batch after the other). So of 
 
     min F(w) = sum_i c_i loss(y_i, x_i.w + b) + sum_j h_j / 2 (w_j - w0_j)^2
 
-h is the bound on the curvature at w = 0, which L-BFGS needs anyway, and l2; a model keeps it as
+h is the bound on the curvature at w = 0, which the solver needs anyway, and l2; a model keeps it as
 `stiffness`. The intercept stays.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 
 from tux.apps.blockpg.quality import margin
 from tux.apps.linear.softmax import margins
-from tux.apps.linear.two_loops import is_chosen
 from tux.apps.linear.widths import weight_shape
+from tux.apps.linear.wolfe import SEARCHING
 from tux.base.errors import UsageError
 from tux.program.fields import master, value
 from tux.stages import Barrier, Exchange, GlobalSync, Zip
@@ -25,12 +25,17 @@ from tux.stages import Barrier, Exchange, GlobalSync, Zip
 
 def tie_numbers(p):
     """Return how many numbers say what holds a weight: w0 and h."""
-    return 2 * is_chosen(p)
+    return 2 * has_curvature(p)
+
+
+def has_curvature(p):
+    """Return 1 if the solver knows how the losses bend, else 0."""
+    return int(p.solver in SEARCHING)
 
 
 FEATURE: dict[str, Any] = {
     "tie": master("f8", weight_shape, tie_numbers, kept=False),
-    "stiffness": master("f8", weight_shape, is_chosen),
+    "stiffness": master("f8", weight_shape, has_curvature),
 }
 CONTEXT = {"tied": value("b1", kept=False)}
 
@@ -68,11 +73,11 @@ def prior_stages(program, loss):
     """Return the stages before those of the solver. UsageError for a solver that keeps no
     curvature.
     """
-    if program.solver != "lbfgs" or program.path > 1:
-        what = "a path of penalties" if program.solver == "lbfgs" else program.solver
+    if program.solver not in SEARCHING or program.path > 1:
+        what = "a path of penalties" if program.solver in SEARCHING else program.solver
         raise UsageError(
-            f"a run that begins with a model needs the curvature of lbfgs, and {what} has none",
-            do="train both runs with the solver lbfgs, and without a path",
+            f"a run that begins with a model needs to know how losses bend, and {what} does not",
+            do="train both runs with the solver lbfgs or newton, and without a path",
         )
     margins_of = Exchange(recall_classes if loss.wide else recall, over="sample")
     return [GlobalSync(set_tied), Zip("feature", tie, each="w"), Barrier(), margins_of]

@@ -9,6 +9,7 @@ import math
 from tux.apps.blockpg.quality import margin
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.apps.linear import class_quality
+from tux.apps.linear.wolfe import SEARCHING
 from tux.program.fields import total
 from tux.stages import Exchange, GlobalSync
 from tux.stages.computed import metric
@@ -83,11 +84,12 @@ def report(tau, p):
 
 def quality_stages(program, loss, *, held_out):
     """Return the stages that measure all this, with the metrics of held-out samples only if there
-    are any. L-BFGS knows its objective itself.
+    are any. Solvers that search along a line know
+    their objective.
     """
     of, narrow = loss.wide and class_quality, judge_class if loss.of_classes else judge_number
     stages = []
-    if program.solver != "lbfgs":
+    if program.solver not in SEARCHING:
         lost, penalty = (of.lose, of.add_penalty) if of else (lose, add_penalty)
         stages += [Exchange(lost, over="sample"), GlobalSync(set_objective, aggregate=penalty)]
     if held_out:

@@ -50,6 +50,22 @@ def curvature(slopes, along, y):
     return square - mean * mean
 
 
+def bend(along, slopes, c, y):
+    """Turn changes of the margins into those of the slopes, which are `c` times those of the loss;
+    returns the inner product of both.
+    """
+    mean = both = 0.0
+    for k in range(len(along)):
+        p = slopes[k] / c + 1.0 if k == y else slopes[k] / c
+        mean += p * along[k]
+    for k in range(len(along)):
+        p = slopes[k] / c + 1.0 if k == y else slopes[k] / c
+        change = c * p * (along[k] - mean)
+        both += change * along[k]
+        along[k] = change
+    return both
+
+
 def margins(m, edges, tau):
     """Set m to x.w_k + b_k."""
     for k in range(len(m)):

@@ -22,10 +22,11 @@ import numpy as np
 from tux.apps.linear.widths import set_fields, weight_shape
 from tux.program.fields import total, value
 
+SEARCHING = ("lbfgs", "newton")  # the solvers whose steps it finds
 DESCENT, FLAT = 1e-4, 0.2
 ROUNDING = 1e-12  # a share of F: a change by less may be rounding
 LONGER = 10.0  # a trial is at most so many times the last one, while no step is too long
-SHORTER = 1e-4  # of L-BFGS's own step, 1, as short as the first trial is
+SHORTER = 1e-4  # of the direction's own step, 1, as short as the first trial is
 EDGE = 0.1  # of the bracket: as near as a trial comes to its ends
 MAX_TRIALS = 40  # trials
 
@@ -62,7 +63,7 @@ def begin_search(tau):
 
 def newton(slope, curvature):
     """Return the step to the least value of the parabola that has the slope and the curvature of F
-    here; L-BFGS's own, 1, is not far from it.
+    here; the direction's own, 1, is not far from it.
     """
     return min(max(-slope / curvature, SHORTER), LONGER) if curvature > 0 else 1.0
 

@@ -145,6 +145,18 @@ def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("intercept", [False, True])
+def test_newton_finds_it_too(intercept):
+    data = draw_samples(4)
+    team = fit_softmax(data, solver="newton", fit_intercept=intercept)
+    model, optimum = sklearn_optimum(data, 0.5, intercept=intercept)
+    assert team.history("objective")[-1] == pytest.approx(optimum, rel=1e-8)
+    assert team.gather("feature", "w") == pytest.approx(model.coef_.T, abs=1e-4)
+    assert np.array(team.tau.b) == pytest.approx(model.intercept_, abs=1e-4)
+    assert len(team.history("objective")) < 30
+
+
+@pytest.mark.slow
 def test_two_classes_are_logistic_regression():
     """Softmax of half the penalty is logistic regression, as both of its weights are half."""
     data = draw_samples(2)

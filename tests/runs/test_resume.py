@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import drop_times, model
+from support.machines.stopped_runs import StopsInEpoch, stop, train
 from support.machines.watchers import RecordingSilent
-from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
@@ -35,29 +35,6 @@ def here(tmp_path, monkeypatch):
     Path("ratings.csv").write_text(RATINGS)
     Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
     return tmp_path
-
-
-class StopsInEpoch(RecordingSilent):
-    """Stops the run as a kill would: within the epoch after so many."""
-
-    def __init__(self, after, error=None):
-        super().__init__()
-        self.after, self.error = after, error or SystemError("stopped")
-
-    def epoch(self, record, most):
-        super().epoch(record, most)
-        if record["epoch"] == self.after:
-            raise self.error
-
-
-def train(out, *, epochs=6, every="2", watch=None, test="held.csv", **options):
-    options = RunOptions(out=out, epochs=epochs, jit=False, checkpoint_every=every, **options)
-    return run(MF(rank=3), os.path.abspath("ratings.csv"), test, options, watch)
-
-
-def stop(out, after, **options):
-    with pytest.raises(SystemError, match="stopped"):
-        train(out, watch=StopsInEpoch(after), **options)
 
 
 @pytest.mark.long
@@ -204,31 +181,6 @@ def test_what_has_no_checkpoint_to_go_on_from(here):
         resume("part")
     with pytest.raises(DataError, match="no folder of a run"):
         resume("nothing")
-
-
-def test_records_that_are_missing_are_told(here):
-    stop("part", 3)
-    records = Path("part/metrics.jsonl")
-    records.write_bytes(records.read_bytes()[:100])
-    with pytest.raises(DataError, match="has 100 bytes, and the checkpoint was taken after"):
-        resume("part")
-    assert len(records.read_bytes()) == 100
-
-
-def test_damaged_records_are_refused_before_those_behind_the_checkpoint_are_cut(here):
-    """So whoever puts the whole file back can go on."""
-    stop("part", 3)
-    records = Path("part/metrics.jsonl")
-    whole = records.read_bytes()
-    assert whole.count(b"\n") == 3  # the checkpoint is of the second epoch
-    records.write_bytes(damaged := whole.replace(b'"epoch":2', b'"epoch":7'))
-    for _ in range(2):
-        with pytest.raises(DataError, match=message("metrics-jsonl-is-damaged-before")):
-            resume("part")
-        assert records.read_bytes() == damaged
-    records.write_bytes(whole)
-    resume("part")
-    assert [record["epoch"] for record in read_metrics("part")] == [1, 2, 3, 4, 5, 6]
 
 
 def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
