@@ -177,6 +177,7 @@ _CLASSES = {"l2": 0.5, "tol": 1e-9}
 _SQUARES, _HINGES, _SOFTMAX = (
     _CLASSES | {"loss": loss} for loss in ("squared", "squared_hinge", "softmax")
 )
+_NEWTON = _CLASSES | {"solver": "newton"}
 _IMPLICIT = {"rank": 3, "implicit": True, "alpha": 2.0}
 _CENTRED = {"rank": 3, "center": True}
 _BIASED = {"rank": 3, "biases": True}
@@ -213,6 +214,7 @@ CASES = [
     AppCase(
         "linear", make_samples(), _CLASSES, by.judge_logistic, by.chances_of, _fit_linear, **_SMOOTH
     ),
+    AppCase("linear", make_samples(), _NEWTON, by.judge_logistic, kind="newton", **_SMOOTH),
     AppCase("linear", make_samples("numbers"), _SQUARES, by.judge_ridge, by.margins_of, **_SMOOTH),
     AppCase("linear", make_samples(), _HINGES, by.judge_hinge, by.margins_of, **_SMOOTH),
     AppCase("linear", make_samples("words"), _SOFTMAX, *_SHARES, **_SMOOTH),
