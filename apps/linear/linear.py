@@ -55,10 +55,12 @@ class Linear(Program):
         1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8", former="width"
     )
     tol: float = param(
-        1e-5, "end when gradient and change, as reported, are smaller", low=0, dtype="f8"
+        1e-5, "lbfgs and newton end when gradient and change are smaller", low=0, dtype="f8"
     )
     pairs: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000, former="memory")
-    path: int = param(1, "number of penalties down to l2; with the penalty l2", low=1, high=1000)
+    path: int = param(
+        1, "number of penalties down to l2; of lbfgs and newton, with l2", low=1, high=1000
+    )
     batch_size: float = param(
         0.0,
         "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .15, "
