@@ -54,9 +54,7 @@ class Linear(Program):
     epsilon: float = param(
         1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8", former="width"
     )
-    tol: float = param(
-        1e-5, "lbfgs and newton end when gradient and change are smaller", low=0, dtype="f8"
-    )
+    tol: float = param(1e-5, "gradient and change at which lbfgs and newton end", low=0, dtype="f8")
     pairs: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000, former="memory")
     path: int = param(
         1, "number of penalties down to l2; of lbfgs and newton, with l2", low=1, high=1000
