@@ -106,9 +106,9 @@ def check_workers(cluster):
         )
 
 
-def stages_before(count_all, first):
+def stages_before(count_all, *first):
     """Return the stages before the first tree of a run: the function `count_all` counts the
-    samples, and the stage `first` sets their scores.
+    samples, and the stages `first` set their scores, and the derivatives there.
     """
     return [
         ForEach("sample", weigh),
@@ -116,6 +116,6 @@ def stages_before(count_all, first):
         ForEach("sample", count, once=True),
         GlobalSync(count_all),
         Exchange(into_bins, over="feature"),
-        first,
+        *first,
         GlobalSync(set_units),
     ]
