@@ -93,7 +93,7 @@ class GBDT(Program):
         30, "ranks of which one is in each pair, with --loss lambdarank", low=1, high=1_000_000
     )
     ndcg_at: int = param(10, "ranks that NDCG looks at, with --loss lambdarank", low=1)
-    samples: int = param(0, "samples of lambdarank, held-out ones too: the run sets it", low=0)
+    ranked_samples: int = param(0, "samples of all queries: the run sets it", low=0)
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
@@ -118,8 +118,9 @@ class GBDT(Program):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
         check_positive_weight(self, unknown_classes(LOSSES[self.loss]))
-        start.check_quantile(self)
-        queries.declare(self, CONTEXT)
+        start.check_parameters(self)
+        if LOSSES[self.loss].ranks:
+            queries.declare(self, CONTEXT)
         self.monitor = LOSSES[self.loss].judged
 
     def setup(self):

@@ -77,7 +77,7 @@ def _compare(score, grade, truncation, discount, g, h):  # type: ignore[no-untyp
             h[low] += bend
             total += 2.0 * slope
     if total > 0.0:
-        share = math.log2(1.0 + total) / total
+        share = math.log1p(total) / math.log(2.0) / total  # of small totals, too
         g *= share
         h *= share
 

@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError
 from tux.base.text import plural
 from tux.program.fields import data, total, value
 from tux.program.types import Context, Vertex
 from tux.stages.computed import metric
 
 MOST_GRADE = 31  # 2^31 - 1 is the largest gain
-OF_RANKING = "truncation", "ndcg_at"
-"""Parameters that only this loss reads."""
 
 
 def all_samples(p):
     """Return the number of samples, held-out ones too."""
-    return p.samples
+    return p.ranked_samples
 
 
 RANKED = {
@@ -33,17 +31,9 @@ RANKED = {
 
 
 def declare(program, context):
-    """Declare what only this loss has: the queries of samples, and `context` with what they tell.
-    UsageError for parameters of it that other losses do not read.
+    """Declare what a program has where samples are compared, and other losses do not: the queries
+    of samples, and the `context` with what they tell.
     """
-    if program.loss != "lambdarank":
-        for name in OF_RANKING:
-            if program.parameters[name] != program.params[name].default:
-                raise UsageError(
-                    f"{name} has no effect with the loss {program.loss}",
-                    do=f"leave {name} out, or choose the loss lambdarank",
-                )
-        return
     sample = Vertex(**program.vertices["sample"].fields, query=data("i4"))
     program.vertices = {**program.vertices, "sample": sample}
     program.context = Context(**context, **RANKED)

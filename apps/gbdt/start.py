@@ -14,6 +14,8 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.stages import Exchange, ForEach, GlobalSync
 
+OF_LOSS = {"quantile": "quantile", "truncation": "lambdarank", "ndcg_at": "lambdarank"}
+"""The parameters that one loss alone reads."""
 FINE = 2.0**BITS  # how many times smaller the second unit is
 
 
@@ -64,13 +66,15 @@ def check_labels(tau, p):
         )
 
 
-def check_quantile(program):
-    """Raise UsageError where a quantile is given to a loss that has none."""
-    if program.loss != "quantile" and program.quantile != program.params["quantile"].default:
-        raise UsageError(
-            f"quantile has no effect with the loss {program.loss}",
-            do="leave quantile out, or choose the loss quantile",
-        )
+def check_parameters(program):
+    """Raise UsageError where a parameter is given to a loss that does not read it."""
+    for name, loss in OF_LOSS.items():
+        given = program.parameters[name] != program.params[name].default
+        if given and program.loss != loss:
+            raise UsageError(
+                f"{name} has no effect with the loss {program.loss}",
+                do=f"leave {name} out, or choose the loss {loss}",
+            )
 
 
 def begin(tau, p):

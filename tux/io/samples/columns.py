@@ -27,6 +27,7 @@ from tux.io.samples.labels import (
     Where,
 )
 from tux.io.samples.options import SampleOptions
+from tux.io.samples.queries import query_codes
 from tux.io.samples.roles import TAKEN, Role, odd_names
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
@@ -262,7 +263,7 @@ class SampleTable:
         query = None
         if "query" in self.roles:
             coded = SampleLabels(np.concatenate(self._queries), list(self._query_texts))
-            query = coded.merge_kinds().codes
+            query = query_codes(coded)
         lost = {at: each.note(f"column {self.names[at]}") for at, each in self.close.items()}
         notes = self.facts.sentences(self.asked, len(entries.rows), lost)
         entries = entries._replace(column=column, notes=notes, numbering=self._numbering())

@@ -25,6 +25,7 @@ from tux.io.samples.labels import F4, SampleLabels, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
+from tux.io.samples.queries import query_codes
 from tux.io.samples.samples import SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
 from tux.io.source.text import BadRows
@@ -147,7 +148,7 @@ def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
 
 def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
     """Give rows their queries; `queries` has an entry for each row of the input, bad ones too."""
-    codes = SampleLabels.of(label_column(queries)).merge_kinds().codes
+    codes = query_codes(SampleLabels.of(label_column(queries)))
     there = len(rows.entries.rows) + asked.bad.count
     if len(codes) != there:
         raise DataError(

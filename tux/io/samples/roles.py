@@ -111,7 +111,7 @@ def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) ->
         said.append(f"labels are those of column {label}, beside x; see --label")
     said += [
         f"column {name} is a feature; where samples are ranked, it tells their queries"
-        for name, role in zip(names, roles, strict=True)
+        for name, role in zip(names, roles, strict=False)
         if name.lower() == QUERIES[0] and role in ("number", "word")
     ]
     if known is not None and known.values.dtype == STRING:
