@@ -11,8 +11,8 @@ from scipy.special import expit, softmax
 from support.apps.app_data import matrix_of
 from support.oracles.als_oracle import AlsFactors
 from support.oracles.gbdt_oracle import score_samples
-from support.oracles.ranking_oracle import ndcg
 from support.oracles.lda_oracle import log_likelihood
+from support.oracles.ranking_oracle import ndcg
 
 from tux import class_names
 
