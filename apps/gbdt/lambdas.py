@@ -37,35 +37,34 @@ def _discounts(n):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _gain(grade, k, discount):  # type: ignore[no-untyped-def]
-    """Return the DCG of the first `k` samples, whose grades (n,) are in the order of ranks."""
+def _dcg(gain, k, discount):  # type: ignore[no-untyped-def]
+    """Return the DCG of the first `k` samples, whose gains (n,) are in the order of ranks."""
     out = 0.0
-    for rank in range(min(k, len(grade))):
-        out += (2.0 ** grade[rank] - 1.0) * discount[rank]
+    for rank in range(min(k, len(gain))):
+        out += gain[rank] * discount[rank]
     return out
 
 
 @cached_njit
-def _best_gain(grade, k, discount):  # type: ignore[no-untyped-def]
+def _best_dcg(gain, k, discount):  # type: ignore[no-untyped-def]
     """Return the DCG of the best order."""
-    return _gain(np.sort(grade)[::-1], k, discount)
+    return _dcg(np.sort(gain)[::-1], k, discount)
 
 
 @cached_njit
-def _compare(score, grade, truncation, discount, g, h):  # type: ignore[no-untyped-def]
+def _compare(score, gain, truncation, discount, g, h):  # type: ignore[no-untyped-def]
     """Add the slopes of a query's samples, in the order of ranks, to g and h, (n,)."""
-    best, n, total = _best_gain(grade, truncation, discount), len(score), 0.0
+    best, n, total = _best_dcg(gain, truncation, discount), len(score), 0.0
     if best == 0.0:
         return
     differ = score[0] != score[n - 1]
     for i in range(min(truncation, n - 1)):
         for j in range(i + 1, n):
-            if grade[i] == grade[j]:
+            if gain[i] == gain[j]:
                 continue
-            high, low = (i, j) if grade[i] > grade[j] else (j, i)
+            high, low = (i, j) if gain[i] > gain[j] else (j, i)
             d = score[high] - score[low]
-            change = (2.0 ** grade[high] - 2.0 ** grade[low]) / best
-            change *= abs(discount[i] - discount[j])
+            change = (gain[high] - gain[low]) * abs(discount[i] - discount[j]) / best
             if differ:
                 change /= NEAR + abs(d)
             e = math.exp(-abs(d))
@@ -83,18 +82,35 @@ def _compare(score, grade, truncation, discount, g, h):  # type: ignore[no-untyp
 
 
 @cached_njit
-def _compare_all(bounds, score, grade, truncation, discount, g, h):  # type: ignore[no-untyped-def]
+def _compare_all(bounds, score, gain, truncation, discount, g, h):  # type: ignore[no-untyped-def]
     for q in range(len(bounds) - 1):
         of = slice(bounds[q], bounds[q + 1])
-        _compare(score[of], grade[of], truncation, discount, g[of], h[of])
+        _compare(score[of], gain[of], truncation, discount, g[of], h[of])
 
 
 @cached_njit
-def _ndcg_of_all(bounds, grade, k, discount, out):  # type: ignore[no-untyped-def]
+def _ndcg_of_all(bounds, gain, k, discount, out):  # type: ignore[no-untyped-def]
     for q in range(len(bounds) - 1):
-        own = grade[bounds[q] : bounds[q + 1]]
-        best = _best_gain(own, k, discount)
-        out[q] = _gain(own, k, discount) / best if best > 0.0 else 1.0
+        own = gain[bounds[q] : bounds[q + 1]]
+        best = _best_dcg(own, k, discount)
+        out[q] = _dcg(own, k, discount) / best if best > 0.0 else 1.0
+
+
+@cached_njit
+def rank_all(bounds, score):  # type: ignore[no-untyped-def]
+    """Return the places of samples, (n,), query by query in the order of ranks; of equal scores the
+    first one first. Query q has the samples from ``bounds[q]`` to ``bounds[q + 1]``.
+    """
+    order = np.empty(len(score), np.int64)
+    for q in range(len(bounds) - 1):
+        own = -score[bounds[q] : bounds[q + 1]]
+        order[bounds[q] : bounds[q + 1]] = bounds[q] + np.argsort(own, kind="mergesort")
+    return order
+
+
+def gains(grade):
+    """Return 2^l - 1 of grades l, which are whole numbers: exact on all machines."""
+    return np.ldexp(1.0, grade.astype(np.int64)) - 1.0
 
 
 def slopes(bounds, score, grade, truncation):
@@ -103,7 +119,7 @@ def slopes(bounds, score, grade, truncation):
     """
     g, h = np.zeros(len(score)), np.zeros(len(score))
     discount = _discounts(longest(bounds))
-    _compare_all(bounds, score, grade, truncation, discount, g, h)
+    _compare_all(bounds, score, gains(grade), truncation, discount, g, h)
     return g, h
 
 
@@ -112,7 +128,7 @@ def mean_ndcg(bounds, grade, k):
     query of which no sample has a grade above 0 counts as 1, as it does in LightGBM and XGBoost.
     """
     each = np.empty(len(bounds) - 1)
-    _ndcg_of_all(bounds, grade, k, _discounts(longest(bounds)), each)
+    _ndcg_of_all(bounds, gains(grade), k, _discounts(longest(bounds)), each)
     return float(each.mean())
 
 

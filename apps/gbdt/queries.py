@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps.gbdt import lambdas
 from tux.base.errors import DataError
 from tux.base.text import plural
 from tux.program.fields import data, total, value
@@ -52,8 +53,11 @@ def rank(tau):
     (queries + 1,); and the grades (n,). DataError for labels that are no grades.
     """
     there = np.flatnonzero(tau.told_query)
-    order = there[np.lexsort((-tau.told_score[there], tau.told_query[there]))]
-    query, grade = tau.told_query[order], tau.told_grade[order].astype(np.float64)
+    there = there[np.argsort(tau.told_query[there], kind="stable")]
+    query, score = tau.told_query[there], tau.told_score[there]
+    bounds = np.flatnonzero(np.diff(query, prepend=-1, append=-1))
+    order = there[lambdas.rank_all(bounds, score)]
+    grade = tau.told_grade[order].astype(np.float64)
     good = (grade >= 0) & (grade <= MOST_GRADE) & (grade == np.rint(grade))
     if not good.all():
         raise DataError(
@@ -61,4 +65,4 @@ def rank(tau):
             f"as {grade[~good][0]:g}",
             do=f"give whole numbers from 0 to {MOST_GRADE}, the largest for the best",
         )
-    return order, np.flatnonzero(np.diff(query, prepend=-1, append=-1)), grade
+    return order, bounds, grade

@@ -220,6 +220,30 @@ def test_other_losses_have_no_field_of_it():
     assert "query" in program().vertices["sample"].fields
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("truncation", [3, 30])
+@pytest.mark.parametrize("scores", ["equal", "drawn", "few"])
+def test_slopes_are_those_of_lightgbm(truncation, scores):
+    """Of a feature that differs in all samples, each leaf of its tree has the weight -G / (H + 1).
+    It looks sigmoids up in a table, and keeps g and h in 32 bits.
+    """
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    _, y, query = oracle.draw_queries([*SIZES, 40])
+    m = np.random.default_rng(1).normal(size=len(y))
+    m = {"drawn": m, "equal": np.zeros(len(y)), "few": np.rint(m)}[scores]
+    g, h = oracle.slopes(m, y, query, truncation)
+    settings = {"objective": "lambdarank", "lambdarank_truncation_level": truncation}
+    settings |= {"num_leaves": 1000, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 1e-12}
+    settings |= {"lambda_l2": 1.0, "learning_rate": 1.0, "min_data_in_bin": 1, "max_bin": 1000}
+    settings |= {"feature_pre_filter": False, "verbose": -1, "num_threads": 1}
+    x = np.arange(len(y), dtype=float)[:, None]
+    data = lightgbm.Dataset(x, y, group=np.bincount(query), init_score=m, params=settings)
+    peer = lightgbm.train(settings, data, 1)
+    _, leaf = np.unique(peer.predict(x, pred_leaf=True).ravel(), return_inverse=True)
+    weight = -np.bincount(leaf, g) / (np.bincount(leaf, h) + 1)
+    assert peer.predict(x) == pytest.approx(weight[leaf], abs=1e-4) and leaf.max() > 4
+
+
 @pytest.mark.long
 def test_it_ranks_as_well_as_lightgbm():
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -231,6 +255,5 @@ def test_it_ranks_as_well_as_lightgbm():
     settings |= {"min_sum_hessian_in_leaf": 1.0, "lambda_l2": 1.0, "min_data_in_leaf": 1}
     settings |= {"verbose": -1, "num_threads": 1}
     peer = lightgbm.train(settings, lightgbm.Dataset(x, y, group=np.bincount(query)), 60)
-    scores = (oracle.ndcg(each, *test[1:]) for each in (own, peer.predict(test[0])))
-    one, other = scores
+    one, other = (oracle.ndcg(each, *test[1:]) for each in (own, peer.predict(test[0])))
     assert one > other - 0.01

@@ -89,7 +89,7 @@ class BoostedTreesRanker(BoostedTrees):
         above 0 counts as 1.
         """
         query, grade = _codes(qid, y), np.asarray(y, np.float64)
-        order = np.lexsort((-self.predict(X), query))
+        order = np.lexsort((-self.predict(X), query))  # stable: of equal scores the first one first
         bounds = np.flatnonzero(np.diff(query[order], prepend=-1, append=-1))
         return mean_ndcg(bounds, grade[order], self.ndcg_at)
 
