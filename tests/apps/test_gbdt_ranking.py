@@ -220,6 +220,43 @@ def test_other_losses_have_no_field_of_it():
     assert "query" in program().vertices["sample"].fields
 
 
+# Files.
+
+
+def write(path, x, y, query):
+    """Write a libsvm file, whose features are numbered from 1."""
+    rows = []
+    for values, grade, q in zip(x.tolist(), y, query, strict=True):
+        entries = " ".join(f"{k + 1}:{value}" for k, value in enumerate(values))
+        rows.append(f"{grade} qid:{q + 1} {entries}\n")
+    path.write_text("".join(rows))
+    return str(path)
+
+
+@pytest.mark.slow
+def test_files_and_what_is_refused_of_them(tmp_path, command):
+    data = write(tmp_path / "train.svm", *oracle.draw_queries(SIZES))
+    test = write(tmp_path / "test.svm", *oracle.draw_queries([6, 6], seed=2))
+    shape = "--loss lambdarank --max-iter 2 --max-depth 2 --no-jit"
+    code, said = command(f"run gbdt {data} {shape} --test {test} --out {tmp_path / 'run'}")
+    assert code == 0 and "test_ndcg" in said and "qid" not in said, said
+    code, said = command(f"predict {tmp_path / 'run'} {test} --out {tmp_path / 'scores.csv'}")
+    assert code == 0 and (tmp_path / "scores.csv").read_text().startswith("sample,score\n1,"), said
+    code, said = command(f"run gbdt {data} {shape} --workers 2")
+    assert code == 0, said
+    for words, told in (
+        (f"{data} --loss squared --max-iter 1 --no-jit", "qid, the query of each row, is left out"),
+        (f"{data} --loss squared --query q", "does not rank samples here"),
+        (shape, "ranks samples within queries, which generated samples do not tell"),
+    ):
+        assert told in command(f"run gbdt {words}")[1]
+    parts = tmp_path / "parts"
+    code, said = command(f"partition {data} --parts 1 --numeric --out {parts}")
+    assert code == 0, said
+    code, said = command(f"run gbdt {parts} {shape}")
+    assert code == 2 and "name the file of samples itself" in said, said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("truncation", [3, 30])
 @pytest.mark.parametrize("scores", ["equal", "drawn", "few"])
