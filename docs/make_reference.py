@@ -34,7 +34,7 @@ SECTIONS = {
         *("MatrixFactorization", "AlternatingLeastSquares", "BayesianPersonalizedRanking"),
         *("LatentDirichletAllocation", "LogisticRegression", "SparseLogisticRegression"),
         *("Lasso", "ElasticNet", "DeepWalkEmbedding", "KMeans"),
-        *("BoostedTreesClassifier", "BoostedTreesRegressor"),
+        *("BoostedTreesClassifier", "BoostedTreesRegressor", "BoostedTreesRanker"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": (

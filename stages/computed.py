@@ -16,7 +16,7 @@ TERMS = ("score", "truth")
 """The names in the terms of a measure."""
 
 
-def metric(formula: str | None = None, /, **totals: Field) -> Field:
+def metric(formula: str | None = None, /, *, rises: bool = False, **totals: Field) -> Field:
     """Declare a number (f8) of the context that each epoch reports under its name, unless it is
     NaN, as at the start. A GlobalSync sets it, or computes it by its `formula`:
 
@@ -26,9 +26,10 @@ def metric(formula: str | None = None, /, **totals: Field) -> Field:
     context, and parameters; see `tux.program.formula`. It is computed by the first GlobalSync after
     functions have added to all of its totals, before that stage's function; where none follows,
     tux adds one. One that names other numbers with formulas is computed after them, whenever one
-    of them is. Division by 0 gives NaN or infinity.
+    of them is. Division by 0 gives NaN or infinity. `rises`: larger is better, where a program
+    monitors it.
     """
-    plain = number(reported=True)
+    plain = replace(number(reported=True), rises=rises)
     if formula is None and not totals:
         return plain
     for name, field in totals.items():

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tux.estimators import AlternatingLeastSquares as AlternatingLeastSquares
     from tux.estimators import BayesianPersonalizedRanking as BayesianPersonalizedRanking
     from tux.estimators import BoostedTreesClassifier as BoostedTreesClassifier
+    from tux.estimators import BoostedTreesRanker as BoostedTreesRanker
     from tux.estimators import BoostedTreesRegressor as BoostedTreesRegressor
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
     from tux.estimators import ElasticNet as ElasticNet
@@ -241,6 +242,7 @@ _ESTIMATORS = {
         "AlternatingLeastSquares",
         "BayesianPersonalizedRanking",
         "BoostedTreesClassifier",
+        "BoostedTreesRanker",
         "BoostedTreesRegressor",
         "DeepWalkEmbedding",
         "ElasticNet",

@@ -33,8 +33,8 @@ def logloss(truth: str = "value") -> Field:
 
 
 def accuracy(truth: str = "value") -> Field:
-    """Declare the share of two classes that are right, where a score above 0.5 says 1. It is no
-    metric to monitor, as smaller is not better.
+    """Declare the share of two classes that are right, where a score above 0.5 says 1. Larger is
+    better, where a program monitors it.
     """
     right = "(1 if (score > 0.5) == (truth > 0) else 0) if 0 <= score <= 1 else nan"
     return replace(measure("right / n", truth=truth, right=right, n="1"), rises=True)

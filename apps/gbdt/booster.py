@@ -66,6 +66,10 @@ def objective(program):
         settings = {"softmax_multiclass_param": {"num_class": str(trees_of_epoch(program))}}
     elif loss.renews:
         settings = {"quantile_loss_param": {"quantile_alpha": f"[{program.quantile}]"}}
+    elif loss.ranks:
+        how = {"lambdarank_pair_method": "topk", "ndcg_exp_gain": "1"}
+        how["lambdarank_num_pair_per_sample"] = str(program.truncation)
+        settings = {"lambdarank_param": how}
     elif loss.max_step:
         settings = {"poisson_regression_param": {"max_delta_step": str(loss.max_step)}}
     return {"name": loss.objective, **settings}

@@ -10,10 +10,11 @@ from tux.apps.gbdt.quantiles import DIGITS
 from tux.base.errors import UsageError
 from tux.program.fields import argmax, total, value
 from tux.program.input import Samples, class_names
+from tux.stages.computed import metric
 
 
 class BoostedSamples(Samples):
-    """Samples of two classes, or of any number of them, or with numbers as labels."""
+    """Samples of two classes or more, or with numbers as labels, or of queries."""
 
     def numeric(self, program):
         """Return whether labels are numbers, as the loss says."""
@@ -23,9 +24,14 @@ class BoostedSamples(Samples):
         """Return whether there may be more than two classes, as the loss says."""
         return LOSSES[program.loss].wide is not None
 
+    def ranked(self, program):
+        """Return whether samples belong to queries, as the loss says."""
+        return LOSSES[program.loss].ranks
+
     def specialise(self, program, facts):
-        """Return the program with the names of the classes, and room for the trees of the model
-        with which the run begins, if there is one. UsageError if they have another depth.
+        """Return the program with the names of the classes, room for the trees of the model with
+        which the run begins, if there is one, and for samples that are ranked. UsageError if the
+        trees have another depth.
         """
         program, before = super().specialise(program, facts), 0
         if facts.context:
@@ -35,9 +41,10 @@ class BoostedSamples(Samples):
                     f"max_depth is {program.max_depth}, and trees of the model have another one",
                     do="leave it out, or train anew",
                 )
-        if before == program.trees_before:
-            return program
-        return type(program)(**program.parameters | {"trees_before": before})
+        samples = len(facts.all_ids["sample"]) if self.ranked(program) else 0
+        return type(program)(
+            **program.parameters | {"trees_before": before, "ranked_samples": samples}
+        )
 
 
 def nodes(p):
@@ -127,6 +134,7 @@ OF_A_TREE = {
     **{name: total("i8", 2) for name in ("weights", "labels")},
     "small": total("i8"),  # labels that the loss does not know
     **{name: total(combine="max") for name in ("most_g", "most_h")},
+    **{name: metric() for name in ("leaves", "trees")},
 }
 
 CONTEXT = {**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE}

@@ -15,24 +15,22 @@ never leaves its worker, and a split is sent as one number for each sample that 
 from __future__ import annotations
 
 from tux.apps.blockpg.samples import check_positive_weight
-from tux.apps.gbdt import rounds, start
-from tux.apps.gbdt.booster import labels
-from tux.apps.gbdt.classes import probabilities
+from tux.apps.gbdt import queries, rounds, start
 from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_shape
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.quality import JUDGED, response
+from tux.apps.gbdt.quality import JUDGED
 from tux.apps.gbdt.trees import TreeReport
 from tux.apps.linear.samples import unknown_classes
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Score
-from tux.stages.computed import metric
 
 
 class GBDT(Program):
-    """Gradient boosted trees on sparse samples, for two classes or more, or for numbers."""
+    """Gradient boosted trees on sparse samples: for two classes or more, for numbers, or for the
+    order of the samples of each query.
+    """
 
     loss: str = param("logistic", "loss of a sample", choices=LOSSES, fixed=True)
     max_iter: int = param(
@@ -91,6 +89,11 @@ class GBDT(Program):
         dtype="f8",
     )
     classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
+    truncation: int = param(
+        30, "ranks of which one is in each pair, with --loss lambdarank", low=1, high=1_000_000
+    )
+    ndcg_at: int = param(10, "ranks that NDCG looks at, with --loss lambdarank", low=1)
+    ranked_samples: int = param(0, "samples of all queries: the run sets it", low=0)
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
@@ -107,7 +110,7 @@ class GBDT(Program):
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
     entry = Edge("sample", "feature", value=data("f8"), bin=mirror("u1"), held_out="sample")
-    tau = Context(**CONTEXT, **JUDGED, leaves=metric(), trees=metric())
+    tau = Context(**CONTEXT, **JUDGED)
 
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
@@ -115,7 +118,9 @@ class GBDT(Program):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
         check_positive_weight(self, unknown_classes(LOSSES[self.loss]))
-        start.check_quantile(self)
+        start.check_parameters(self)
+        if LOSSES[self.loss].ranks:
+            queries.declare(self, CONTEXT)
         self.monitor = LOSSES[self.loss].judged
 
     def setup(self):
@@ -135,7 +140,4 @@ class GBDT(Program):
         return metrics["trees"] >= forest_shape(self)[0]
 
     def predict(self):
-        if self.loss == "softmax":
-            return Score(probabilities, over="sample", labels=labels(self), name="probability")
-        name = "probability" if LOSSES[self.loss].of_classes else "prediction"
-        return Score(response, over="sample", name=name)
+        return rounds.prediction(self)

@@ -5,7 +5,8 @@
     poisson     exp(m) - y m + log y!, y being a count, or any number from 0 on
 
 and the constant score at which boosting begins: the one of least loss. The loss softmax, of a score
-for each class, is told in `classes.py`, and quantile in `quantiles.py`.
+for each class, is told in `classes.py`, quantile in `quantiles.py`, and lambdarank, which compares
+samples, in `ranking.py`: its function is that of a pair whose scores differ by m.
 
 The second derivative of poisson, exp(m), is taken where the score has grown by `MAX_STEP`, and no
 tree lets a score grow or fall by more before its learning rate: both are XGBoost's
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tux.apps.gbdt import classes, quantiles
+from tux.apps.gbdt import classes, quantiles, ranking
 from tux.apps.gbdt.growing import LEAST_H
 from tux.base.errors import DataError
 
@@ -100,7 +101,8 @@ class Loss(NamedTuple):
     bounds the weight of a leaf before the learning rate, if it is not 0. `renews`: weights of
     leaves become quantiles, of the share alpha, which only such a loss reads. `wide`: the
     module with the functions of samples that have a score for each class; then labels are the
-    numbers of classes, and `slopes` is asked for each class.
+    numbers of classes, and `slopes` is asked for each class. `ranks`: samples belong to queries,
+    and those of a query are compared.
     """
 
     slopes: Callable[..., tuple[float, float]]
@@ -114,6 +116,7 @@ class Loss(NamedTuple):
     max_step: float = 0.0
     renews: bool = False
     wide: ModuleType | None = None
+    ranks: bool = False
 
 
 LOSSES = {
@@ -125,24 +128,17 @@ LOSSES = {
         classes.slopes, classes.loss, classes.level, same, True, "multi:softprob", wide=classes
     ),
     "poisson": Loss(
-        poisson,
-        poisson_loss,
-        log_mean,
-        exponential,
-        False,
-        "count:poisson",
-        judged="test_loss",
+        *(poisson, poisson_loss, log_mean, exponential, False, "count:poisson", "test_loss"),
         low=0.0,
         max_step=MAX_STEP,
     ),
     "quantile": Loss(
-        quantiles.slopes,
-        quantiles.loss,
-        quantiles.no_score,
-        same,
-        False,
-        "reg:quantileerror",
-        judged="test_loss",
+        *(quantiles.slopes, quantiles.loss, quantiles.no_score, same, False),
+        *("reg:quantileerror", "test_loss"),
         renews=True,
+    ),
+    "lambdarank": Loss(
+        *(logistic, logistic_loss, ranking.no_score, same, False, "rank:ndcg", "test_ndcg"),
+        ranks=True,
     ),
 }

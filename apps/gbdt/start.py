@@ -14,6 +14,8 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.stages import Exchange, ForEach, GlobalSync
 
+OF_LOSS = {"quantile": "quantile", "truncation": "lambdarank", "ndcg_at": "lambdarank"}
+"""The parameters that one loss alone reads."""
 FINE = 2.0**BITS  # how many times smaller the second unit is
 
 
@@ -64,13 +66,15 @@ def check_labels(tau, p):
         )
 
 
-def check_quantile(program):
-    """Raise UsageError where a quantile is given to a loss that has none."""
-    if program.loss != "quantile" and program.quantile != program.params["quantile"].default:
-        raise UsageError(
-            f"quantile has no effect with the loss {program.loss}",
-            do="leave quantile out, or choose the loss quantile",
-        )
+def check_parameters(program):
+    """Raise UsageError where a parameter is given to a loss that does not read it."""
+    for name, loss in OF_LOSS.items():
+        given = program.parameters[name] != program.params[name].default
+        if given and program.loss != loss:
+            raise UsageError(
+                f"{name} has no effect with the loss {program.loss}",
+                do=f"leave {name} out, or choose the loss {loss}",
+            )
 
 
 def begin(tau, p):
@@ -106,9 +110,9 @@ def check_workers(cluster):
         )
 
 
-def stages_before(count_all, first):
+def stages_before(count_all, *first):
     """Return the stages before the first tree of a run: the function `count_all` counts the
-    samples, and the stage `first` sets their scores.
+    samples, and the stages `first` set their scores, and the derivatives there.
     """
     return [
         ForEach("sample", weigh),
@@ -116,6 +120,6 @@ def stages_before(count_all, first):
         ForEach("sample", count, once=True),
         GlobalSync(count_all),
         Exchange(into_bins, over="feature"),
-        first,
+        *first,
         GlobalSync(set_units),
     ]

@@ -15,6 +15,7 @@ ESTIMATORS = {
     "AlternatingLeastSquares",
     "BayesianPersonalizedRanking",
     "BoostedTreesClassifier",
+    "BoostedTreesRanker",
     "BoostedTreesRegressor",
     "LatentDirichletAllocation",
     "MatrixFactorization",

@@ -213,6 +213,15 @@ def test_the_last_epoch_is_not_copied_if_it_is_the_best(monkeypatch):
     assert copied == [1]
 
 
+def test_of_a_metric_that_rises_the_largest_is_the_best():
+    class Rising(ScriptedLosses):
+        tau = Context(**{**ScriptedLosses.context.fields, "loss": metric(rises=True)})
+
+    training, records, worker = train_program(Rising(2, 5, 4, 5, 3, 9), 6, patience=3)
+    assert len(records) == 5 and training.best_epoch == 2
+    assert worker.tables["user"].arrays["x"][:2].tolist() == [2, 2]
+
+
 def test_the_last_evaluation_counts_too():
     training, _, worker = train_program(ScriptedLosses(9, 5, 9, 6, 4), 5, every=2, patience=3)
     assert (training.best_epoch, training.best) == (5, 4) and worker.tables["user"].arrays["x"][

@@ -17,7 +17,8 @@ from tux.graph.layout import move_to_group_ends
 from tux.graph.local import LocalGraph
 from tux.graph.orders import order_of
 from tux.graph.store import load, save
-from tux.inputs.samples import add_groups, count_groups
+from tux.inputs.samples import add_groups
+from tux.inputs.sizes import count_groups
 from tux.partition import bicut
 from tux.stages import Exchange, MiniBatch
 

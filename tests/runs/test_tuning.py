@@ -6,6 +6,7 @@ import signal
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -22,6 +23,7 @@ from tux.run_folder.folder import read_run
 from tux.runs import session
 from tux.runs.session import run
 from tux.runs.tuning import EPOCHS, Trial, choose_settings, settle, trial_of, trial_options
+from tux.stages.computed import metric
 
 
 def table_of_trials(seconds, metric=None):
@@ -72,10 +74,17 @@ def test_a_slack_that_is_named_stays():
 
 def test_seconds_of_a_trial_leave_the_first_epoch_out():
     records = [{"epoch": n, "seconds": 10.0 + n, "rmse": 1 / n} for n in (1, 2, 3)]
-    assert trial_of(2, 1, records, "rmse") == Trial(2, 1, 1.0, 1 / 3)
+    fields = {"rmse": metric(), "ndcg": metric(rises=True)}
+
+    def program(monitor):
+        return SimpleNamespace(monitor=monitor, context=SimpleNamespace(fields=fields))
+
+    assert trial_of(2, 1, records, program("rmse")) == Trial(2, 1, 1.0, 1 / 3)
+    rising = [{**each, "ndcg": 0.5} for each in records]
+    assert trial_of(2, 1, rising, program("ndcg")) == Trial(2, 1, 1.0, -0.5)
     late = [*records, {"epoch": 4, "seconds": 99.0, "rmse": 1 / 4}]
-    assert trial_of(2, 1, late, "rmse") == Trial(2, 1, 1.0, 1 / 4)
-    assert trial_of(2, 1, records[:1], "") == Trial(2, 1, 11.0, None)
+    assert trial_of(2, 1, late, program("rmse")) == Trial(2, 1, 1.0, 1 / 4)
+    assert trial_of(2, 1, records[:1], program("")) == Trial(2, 1, 11.0, None)
 
 
 def test_a_trial_is_judged_where_the_run_is_and_patience_does_not_end_it():

@@ -147,12 +147,6 @@ def test_a_metric_has_no_name_of_the_record():
         program_of(epoch=metric())
 
 
-def test_accuracy_is_not_monitored():
-    context = {"tau": Context(right=metrics.accuracy("x")), "monitor": "right"}
-    with pytest.raises(ProgramError, match=message("monitors-of-which-the-largest", "right")):
-        type("Wrong", (WithStages,), {**context, "__module__": __name__})
-
-
 def test_terms_and_truths_that_mean_nothing():
     with pytest.raises(ProgramError, match=message("the-formula-does-not-name", "n")):
         metrics.measure("s / 5", s="score", n="1")

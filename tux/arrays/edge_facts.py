@@ -73,7 +73,8 @@ class EdgeFacts:
     """The facts about the edges of a run: how many there are, ``len(facts)``, the types of their
     `ends`, and of vertices the `ids` by type, with ``len(facts.ids["user"])`` of them.
 
-    `classes`: the labels of the classes of samples. `vertex_fields`: data of vertices, by type and
+    `all_ids`: the same with those of held-out edges behind them. `classes`: the labels of the
+    classes of samples. `vertex_fields`: data of vertices, by type and
     name, an entry for each. `context`: the fields of the context of the model with which the run
     begins, as it holds them, None where it has no such field; none without a model. `number` tells
     of data fields of edges.
@@ -85,6 +86,7 @@ class EdgeFacts:
     classes: tuple[str, ...] = ()
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     context: Mapping[str, np.ndarray | None] = field(default_factory=dict)
+    held_out: Mapping[str, Ids] = field(default_factory=dict, repr=False)
     _columns: EdgeData | None = field(default=None, repr=False)
     _known: Mapping[str, NumberFacts] = field(default_factory=dict, repr=False)
 
@@ -105,6 +107,11 @@ class EdgeFacts:
 
     def __len__(self) -> int:
         return self.count
+
+    @property
+    def all_ids(self) -> Mapping[str, Ids]:
+        """The ids of vertices by type, those that only held-out edges have behind the others."""
+        return {**self.ids, **self.held_out}
 
     def number(self, name: str) -> NumberFacts | None:
         """Return the facts about a data field of edges, or the column that `repeats` names: its

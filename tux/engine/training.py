@@ -27,6 +27,7 @@ from tux.engine.stretch import CheckpointPolicy, EndedEarly, Judging, Stretch
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
+from tux.program.base_program import badness
 
 Ended = TypeVar("Ended", None, EndedEpoch | None)
 
@@ -88,7 +89,7 @@ class Training:
 
         With `most` 0 the set-up stages run, and one record, of epoch 0, has the result of the
         evaluation. Every `every`-th epoch and the last are evaluated. With `patience`, the run
-        stops once that many evaluations in a row have not lowered the program's monitored metric.
+        stops once so many evaluations in a row have not made the program's monitored metric better.
         With `keep_best` or `patience` the model of the epoch that is the best by this metric is put
         back at the end, with its context; other fields stay as the last epoch has left them.
         DataError when a field stops being finite.
@@ -166,11 +167,11 @@ class Training:
 
     def _note_best(self, record: dict[str, Any]) -> None:
         """Note whether an epoch is the best so far by the monitored metric, if it has that."""
-        monitored = record.get(self.worker.program.monitor)
-        if monitored is not None:
+        bad = badness(self.worker.program, record)
+        if bad is not None:
             self._since += 1
-            if monitored < self.best:
-                self._since, self.best, self.best_epoch = 0, monitored, record["epoch"]
+            if bad < self.best:
+                self._since, self.best, self.best_epoch = 0, bad, record["epoch"]
 
     def end_when(
         self,

@@ -14,5 +14,6 @@ from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegr
 from tux.estimators.logistic import LogisticRegression as LogisticRegression
 from tux.estimators.ranking import BayesianPersonalizedRanking as BayesianPersonalizedRanking
 from tux.estimators.topics import LatentDirichletAllocation as LatentDirichletAllocation
+from tux.estimators.tree_ranking import BoostedTreesRanker as BoostedTreesRanker
 from tux.estimators.trees import BoostedTreesClassifier as BoostedTreesClassifier
 from tux.estimators.trees import BoostedTreesRegressor as BoostedTreesRegressor

@@ -48,15 +48,22 @@ class BoostedTrees(MatrixEstimator):
     _run: Run | None
 
     def _grow_trees(
-        self, chosen: dict[str, str], X: Any, label: np.ndarray, weight: np.ndarray
+        self,
+        chosen: dict[str, Any],
+        X: Any,
+        label: np.ndarray,
+        weight: np.ndarray,
+        **more: np.ndarray,
     ) -> None:
         """Train the trees of a program with the parameters `chosen`, behind those that there are,
-        and keep plain arrays of all, and the run, with which `partial_fit` begins.
+        and keep plain arrays of all, and the run, with which `partial_fit` begins. `more`: further
+        fields of samples, (n,).
         """
         program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
+        known |= {name: values[there] for name, values in more.items()}
         data = DeferredEdges((X,), partial(samples, X, known, np.float64))
         fitted = fit(self, program, data, start=self._run)
         self.trees_ = _forest(fitted, self.max_depth)
@@ -94,7 +101,7 @@ class BoostedTrees(MatrixEstimator):
         unknown["weight"] = np.ones(X.shape[0], np.float32)
         return samples(X, unknown, np.float64)
 
-    def _scores(self, X: Any, chosen: dict[str, str]) -> np.ndarray:
+    def _scores(self, X: Any, chosen: dict[str, Any]) -> np.ndarray:
         """Return what a program with the parameters `chosen` predicts by the trees, (n,) or (n,
         classes).
         """

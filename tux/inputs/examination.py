@@ -18,7 +18,7 @@ from tux.base.text import data_name, plural
 from tux.inputs.edge_files import bare_pairs
 from tux.inputs.load import load
 from tux.inputs.origin import cut_folder
-from tux.inputs.samples import count_groups
+from tux.inputs.sizes import count_groups
 from tux.inputs.untyped import ONE, classes_in_words, read_graph
 from tux.io.edges.columns import Bare, WantedColumns
 from tux.io.edges.layout import columns_in_text, edge_layout

@@ -43,6 +43,7 @@ from tux.inputs.memory import (
 )
 from tux.inputs.origin import are_files, cut_folder, origin
 from tux.inputs.points import read_points, retype_points
+from tux.inputs.queries import refuse_unknown_queries
 from tux.inputs.rare import rare_rule, refuse_rare
 from tux.inputs.samples import (
     add_program_groups,
@@ -377,6 +378,7 @@ def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeDa
             do="give --vertices to tux partition, and leave it out here",
         )
     check_hashed(program, f"{folder}, which is cut already,")
+    refuse_unknown_queries(program, f"the parts in {folder}", "name the file of samples itself")
     refuse_rare(program, reading, str(folder))
     others = other_types(program)
     edges = without_edges(folder, program.edge.ends, program.edge.columns, others)

@@ -17,6 +17,7 @@ from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.inputs.edge_files import bare_pairs
+from tux.inputs.queries import is_ranked
 from tux.inputs.samples import (
     check_reading,
     classes_of,
@@ -220,7 +221,7 @@ def _read_pairs(
 
 def _check_options(program: Program, reading: Reading) -> None:
     """Raise UsageError for options of reading documents or samples, where there are none."""
-    names = ("form", "vocab", "stop", "label", "weight", "cross")
+    names = ("form", "vocab", "stop", "label", "weight", "query", "cross")
     if named := [name for name in names if getattr(reading, name) is not None]:
         raise UsageError(
             f"{type(program).__name__} reads edges from these data, for which {named[0]}= has no "
@@ -275,7 +276,7 @@ def read_samples(
     """
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
-    if len(rest) > 2:
+    if len(rest) > (3 if is_ranked(program) else 2):
         raise DataError(
             f"{len(data.parts)} parts of samples",
             do="Give (X, y), or (X, y, weights) with a number for each sample.",
@@ -295,6 +296,7 @@ def read_samples(
         program.edge.columns,
         y=rest[0] if rest else None,
         weights=rest[1] if len(rest) > 1 else None,
+        queries=rest[2] if len(rest) > 2 else None,
         against=known,
         classes=classes,
         **sample_options(program, reading),

@@ -19,6 +19,7 @@ import numpy as np
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.base.text import join_class_names, plural
+from tux.inputs.queries import check_query, is_ranked, query_numbers
 from tux.io.edges.read import read_edges
 from tux.io.samples.faults import no_weight
 from tux.io.samples.labels import (
@@ -36,7 +37,7 @@ from tux.program.input import Samples, class_names
 from tux.program.program import Program
 from tux.program.returns import call_hook
 
-NAMED = ("form", "label", "weight", "cross", "labels")
+NAMED = ("form", "label", "weight", "query", "cross", "labels")
 """Options of `tux.options.options.Reading` for reading samples."""
 
 
@@ -81,6 +82,7 @@ def sample_options(program: Program, reading: Reading) -> dict[str, Any]:
     return {
         "numeric": is_numeric(program),
         "multiclass": is_multiclass(program),
+        "ranked": is_ranked(program),
         "hash_bits": hash_bits(program),
         "on_bad_row": reading.on_bad_row,
         **{name: getattr(reading, name) for name in NAMED},
@@ -104,6 +106,7 @@ def check_hashed(program: Program, source: str) -> None:
 
 def check_reading(program: Program, reading: Reading) -> None:
     """Raise UsageError for options that have no use where samples are read."""
+    check_query(program, reading)
     if reading.columns is not None:
         raise UsageError(
             "samples have no columns of edges to name",
@@ -200,6 +203,7 @@ def samples_to_edges(
         for name, values in (("label", samples.label), ("weight", samples.weight))
         if name in program.vertices[kind].fields
     }
+    known |= query_numbers(samples, train, kind)
     if train is not None:
         edges = edges.behind(kind, train.ids[kind])
         before = train.vertex_fields[kind]
@@ -390,11 +394,3 @@ def group_lines(path: str, program: Program, counts: tuple[int, int]) -> Iterato
     rows, unknown = counts
     if unknown:
         yield _unknown_note(rows, unknown, program.edge.ends[1], os.path.basename(path))
-
-
-def count_groups(edges: EdgeData, kind: str) -> int:
-    """Count the groups of two vertices or more of a type."""
-    together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
-    if together is None:
-        return 0
-    return int(np.count_nonzero(np.unique(together, return_counts=True)[1] > 1))

@@ -16,6 +16,7 @@ from tux.graph.partitioned import end_keeping_partitioners
 from tux.graph.union import two_sides
 from tux.inputs.bags_in_shares import reason_of_bags
 from tux.inputs.machine_share import MachineShare, share_of
+from tux.inputs.queries import is_ranked
 from tux.inputs.samples import groups_file
 from tux.inputs.tables_in_shares import FoundTables
 from tux.io.formats.detect import Format, detect_format
@@ -129,6 +130,8 @@ def _reason_of_run(asked: LoadRequest) -> str:
     of_samples = isinstance(asked.program.input, Samples)
     if (why := reason_of_bags(asked.program, reading, dealt=asked.dealt)) and not of_samples:
         return why
+    if is_ranked(asked.program):
+        return "queries are read whole"
     if of_samples and reading.labels is not None and not can_be_read_again(reading.labels):
         return "labels can be read only once"
     if (path := groups_file(asked.program)) and (why := _reason_of_groups(asked, path)):

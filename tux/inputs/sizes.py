@@ -9,11 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tux.arrays.edges import EdgeData
+import numpy as np
+
+from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.text import data_name, plural, plural_noun
 from tux.graph.manifest import read_manifest
 from tux.inputs.by_type import swapped_notes
-from tux.inputs.samples import count_groups
 from tux.program.base_program import along
 from tux.program.program import Program
 
@@ -158,3 +159,11 @@ def oddities_by_type(
         told = (each, data_name({name: by_name.get(name)})), (None, "")
         totals = stored.others[name] if stored else None
         yield from oddities(along(program, name), sizes_of(each, None, totals), told)
+
+
+def count_groups(edges: EdgeData, kind: str) -> int:
+    """Count the groups of two vertices or more of a type."""
+    together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
+    if together is None:
+        return 0
+    return int(np.count_nonzero(np.unique(together, return_counts=True)[1] > 1))

@@ -6,6 +6,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
+from tux.inputs.queries import refuse_unknown_queries
 from tux.inputs.samples import classes_of, is_multiclass, is_numeric, samples_to_edges
 from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
@@ -45,6 +46,8 @@ def _samples(program: Program) -> Generated:
     """Make labelled samples, a tenth of them held out."""
     from tux.synthetic.clicks import clicks
 
+    do = "name a file of samples with queries; held-out ones are to be whole queries, too"
+    refuse_unknown_queries(program, "generated samples", do)
     drawn = clicks(test_share=0.1)
     classes_of(program, None)  # none may be named where labels are numbers
     numbers = drawn.numbers() if is_numeric(program) else None

@@ -65,7 +65,7 @@ def shape_folder_data(bare: EdgeData, program: Program, folder: Path) -> EdgeDat
 
 def _of_samples(program: Program, name: str) -> bool:
     """Return whether a field is one that samples bring with them."""
-    return isinstance(program.input, Samples) and name in ("label", "weight")
+    return isinstance(program.input, Samples) and name in ("label", "weight", "query")
 
 
 def data_to_predict(

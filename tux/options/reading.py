@@ -73,6 +73,12 @@ def reads(*kinds: type) -> ProgramFact:
     return lambda program: isinstance(program.input, kinds)
 
 
+def _ranks_samples(program: type[Program]) -> bool:
+    """Return whether a program may rank samples within queries."""
+    own = type(program.input)
+    return issubclass(own, Samples) and own.ranked is not Samples.ranked
+
+
 def ranks_pairs(program: type[Program]) -> bool:
     """Return whether the best predictions of a program for a vertex make sense."""
     first, second = program.edge.ends
@@ -139,6 +145,12 @@ class Reading:
         text_rule(),
         "column of the samples' weights, in a table [default: all weigh 1]",
         exists=reads(Samples),
+    )
+    query: str | None = data_option(
+        text_rule(),
+        "column of the samples' queries, in a table, where samples are ranked [default: qid or "
+        "query]",
+        exists=_ranks_samples,
     )
     cross: Crosses | None = data_option(
         CROSSES,

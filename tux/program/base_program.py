@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,8 +26,8 @@ class BaseProgram:
     """The same of a run that begins with the model of another (`--from`); 0: as many."""
 
     monitor: str = ""
-    """Name of the metric (smaller is better) that decides the best epoch and early stopping;
-    empty: none.
+    """Name of the metric that decides the best epoch and early stopping; empty: none. Smaller is
+    better, unless it is declared as one that rises.
     """
 
     keeps_best: bool = True
@@ -100,6 +101,17 @@ def with_one_type(program: AnyProgram, name: str) -> AnyProgram:
     seen = copy.copy(along(program, name))
     seen.edge_types = {seen.edge_name: seen.edge}
     return seen
+
+
+def badness(program: BaseProgram, metrics: Mapping[str, Any]) -> float | None:
+    """Return a number that is smaller the better the metric is that a program monitors: this
+    itself, or its negative if it rises; None if it is not among the `metrics`.
+    """
+    monitored = metrics.get(program.monitor)
+    if monitored is None:
+        return None
+    declared = program.context.fields.get(program.monitor)
+    return float(-monitored if declared and declared.rises else monitored)
 
 
 def along_end(program: AnyProgram, end: str) -> AnyProgram:

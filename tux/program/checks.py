@@ -325,14 +325,6 @@ def check_monitor(cls: type[BaseProgram]) -> None:
                 where=place_of_member(cls, "tau"),
                 do=f"rename it; no metric is called {', '.join(COSTS)}",
             )
-    monitored = cls.context.fields.get(cls.monitor)
-    if isinstance(monitored, Computed) and monitored.rises:
-        raise ProgramError(
-            f"{cls.__name__} monitors {cls.monitor}, of which the largest is the best, and the "
-            "smallest is kept",
-            where=place_of_member(cls, "monitor"),
-            do="monitor a loss, e.g. that of metrics.logloss()",
-        )
     if cls.monitor and cls.monitor not in metrics:
         raise ProgramError(
             f"{cls.__name__} monitors {cls.monitor}, which is no metric of its context; metrics: "

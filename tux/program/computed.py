@@ -42,7 +42,6 @@ class Computed(Field):
     formula: Formula = Formula("", ())
     gather: Gather | None = None
     complete: Completion | None = None
-    rises: bool = False  # larger is better
 
     def named_totals(self, name: str) -> dict[str, Field]:
         """Return its totals by their names in the context, if it is called `name` there."""

@@ -62,6 +62,7 @@ class Field:
     init: Init
     combine: str | Merge = "sum"
     reported: bool = False  # one of the run's metrics
+    rises: bool = False  # of a metric: larger is better
     kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
     default: float | None = None  # of data: what a vertex has of which no file tells

@@ -30,7 +30,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "specialise": ("program", "facts"),
     },
     "Ratings": {"counts_pairs": ("program",)},
-    "Samples": {"numeric": ("program",), "multiclass": ("program",)},
+    "Samples": {"numeric": ("program",), "multiclass": ("program",), "ranked": ("program",)},
     "Report": {
         "opening": ("program", "vertices"),
         "tables": ("program", "model"),

@@ -174,6 +174,12 @@ class Samples(Input):
         """
         return False
 
+    def ranked(self, program: AnyProgram) -> bool:
+        """Return whether samples belong to queries, whose numbers from 0 the data field `query`
+        holds. Those of held-out samples follow those of training.
+        """
+        return False
+
     def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
         """Return the program with the names of the classes as parameters, so that the model knows
         them.

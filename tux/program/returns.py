@@ -190,6 +190,7 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     "counts_pairs": (_truth, "a truth value", "e.g. return program.implicit"),
     "numeric": (_truth, "a truth value", 'e.g. return program.loss == "squared"'),
     "multiclass": (_truth, "a truth value", 'e.g. return program.loss == "softmax"'),
+    "ranked": (_truth, "a truth value", 'e.g. return program.loss == "lambdarank"'),
     "specialise": (
         _specialise,
         "a program of the same edge type and topology",

@@ -90,7 +90,8 @@ def load_for(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
     fitted = fit_parameters(program, inputs.train)
-    facts = replace(inputs.facts(), context=start.context)
+    held_out = {} if inputs.test is None else inputs.test.ids
+    facts = replace(inputs.facts(), context=start.context, held_out=held_out)
     special = call_hook(program.input, "specialise", fitted, facts)
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))

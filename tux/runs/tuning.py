@@ -30,7 +30,7 @@ from tux.inputs.origin import cut_folder
 from tux.options.options import RunOptions
 from tux.options.rules import AUTO
 from tux.options.watcher import Watcher
-from tux.program.base_program import default_epochs
+from tux.program.base_program import badness, default_epochs
 from tux.program.program import Program
 from tux.run_folder.folder import RunFolder
 
@@ -50,8 +50,8 @@ SLACKS = (1, 2, 4, 8)
 
 
 class Trial(NamedTuple):
-    """The settings and the results of a trial: seconds of an epoch, and the metric that the program
-    monitors, of which less is better, after the last one; None if it monitors none. A trial that
+    """The settings and the results of a trial: seconds of an epoch, and the `badness` of the metric
+    that the program monitors after the last one; None if it monitors none. A trial that
     has failed takes for ever.
     """
 
@@ -161,7 +161,7 @@ def _measuring(
             check_ending_since(begun)  # a trial that was to end is no reason to go on with the run
             if result.worker:
                 result.worker.release()
-            trial = trial_of(workers, options.slack, result.records, program.monitor)
+            trial = trial_of(workers, options.slack, result.records, program)
         made.append(trial)
         return trial
 
@@ -204,12 +204,12 @@ def trial_options(options: RunOptions, program: Program) -> RunOptions:
 
 
 def trial_of(
-    workers: int, slack: int | str, records: Sequence[dict[str, Any]], monitor: str
+    workers: int, slack: int | str, records: Sequence[dict[str, Any]], program: Program
 ) -> Trial:
     """Return the trial that has these records of epochs."""
     ends = [record["seconds"] for record in records]
     each = [end - start for start, end in pairwise(ends)]
-    return Trial(workers, slack, statistics.median(each or ends), records[-1].get(monitor))
+    return Trial(workers, slack, statistics.median(each or ends), badness(program, records[-1]))
 
 
 def choose_settings(

@@ -22,6 +22,7 @@ from support.apps.app_data import (
     make_links,
     make_pairs,
     make_points,
+    make_queries,
     make_ratings,
     make_samples,
     matrix_of,
@@ -112,7 +113,7 @@ def _fit_bpr(data):
 
 
 def _samples(data):
-    names = [name for name in data.columns if name != "label"]
+    names = _features(data)
     return matrix_of(data.columns, names), data.columns.get("label")
 
 
@@ -147,8 +148,17 @@ def _fit_quantiles(data):
     return {"new": model.fit(*_samples(data)).predict(_new(data))}
 
 
+def _fit_ranker(data):
+    model = tux.BoostedTreesRanker(3, max_depth=2, random_state=1)
+    return {"new": model.fit(*_samples(data), data.columns["qid"]).predict(_new(data))}
+
+
+def _features(data):
+    return [name for name in data.columns if name not in ("label", "qid")]
+
+
 def _new(data):
-    return matrix_of(data.new, [name for name in data.columns if name != "label"])
+    return matrix_of(data.new, _features(data))
 
 
 def _fit_lda(data):
@@ -190,6 +200,7 @@ _NEAREST = by.judge_clusters, by.nearest_of
 _BOOSTED = by.judge_trees, by.tree_chances, _fit_gbdt
 _SEVERAL = by.judge_tree_shares, by.tree_shares, _fit_gbdt
 _RANKED = by.judge_tree_quantiles, by.scores_of, _fit_quantiles
+_BY_QUERY = by.judge_ranks, by.scores_of, _fit_ranker
 _QUANTILE = _TREES | {"loss": "quantile", "quantile": 0.8}
 
 
@@ -259,6 +270,7 @@ CASES = [
         "gbdt", _whole_features("words"), _TREES | {"loss": "softmax"}, *_SEVERAL, random=False
     ),
     AppCase("gbdt", _whole_features("numbers"), _QUANTILE, *_RANKED, random=False),
+    AppCase("gbdt", make_queries(), _TREES | {"loss": "lambdarank"}, *_BY_QUERY, random=False),
 ]
 
 OF_SEVERAL_TYPES = {"als_features": "rating", "bpr_features": "pair", "mf_features": "rating"}

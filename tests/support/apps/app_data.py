@@ -85,6 +85,14 @@ def make_samples(kind: str = "classes") -> AppData:
     return AppData(train, new, "f0", f"--label label{flags} --method bicut")
 
 
+def make_queries() -> AppData:
+    """Return the samples of `make_samples` with grades from 0 to 3 and their queries, by turns."""
+    data = make_samples("numbers")
+    grade = np.digitize(data.columns["label"], [-0.5, 0.5, 1.5])
+    columns = data.columns | {"label": grade, "qid": np.arange(len(grade)) % 5}
+    return data._replace(columns=columns, partition=None)
+
+
 def make_points() -> AppData:
     """Return 50 points in three clouds that overlap."""
     rng = np.random.default_rng(6)

@@ -12,6 +12,7 @@ from support.apps.app_data import matrix_of
 from support.oracles.als_oracle import AlsFactors
 from support.oracles.gbdt_oracle import score_samples
 from support.oracles.lda_oracle import log_likelihood
+from support.oracles.ranking_oracle import ndcg
 
 from tux import class_names
 
@@ -245,6 +246,12 @@ def judge_tree_quantiles(run, columns):
     losses = np.maximum(alpha * error, (alpha - 1) * error)
     rmse = np.sqrt(np.mean(error**2))
     return {"objective": losses.sum(), "test_loss": losses.mean(), "test_rmse": rmse}
+
+
+def judge_ranks(run, columns):
+    """Return how well the trees rank the samples of each query."""
+    of = scores_of(run, columns), columns["label"], columns["qid"]
+    return {"train_ndcg": ndcg(*of)}
 
 
 # ---- clusters

@@ -50,7 +50,11 @@ def edges_of(x, y, weight=None, train=None):
 
 
 def derivatives(loss, y, m, alpha):
-    """Return the derivatives (g, h) of each sample's loss, (n,); of each class's score, (n, K)."""
+    """Return the derivatives (g, h) of each sample's loss, (n,); of each class's score, (n, K).
+    `loss` may be a function of y and m that returns them.
+    """
+    if callable(loss):
+        return loss(y, m)
     if loss == "quantile":
         return np.where(m >= y, 1 - alpha, -alpha), np.ones(len(y))
     if loss == "squared":
@@ -72,7 +76,7 @@ def quantile_of(v, alpha):
 
 
 def first_score(loss, y, alpha):
-    """Return the score before the first tree."""
+    """Return the score before the first tree; 0 if the loss is a function."""
     if loss == "quantile":
         return quantile_of(y, alpha)
     mean = float(y.astype("f8").mean())
@@ -80,7 +84,7 @@ def first_score(loss, y, alpha):
         return math.log((1 + mean) / (1 - mean))
     if loss == "poisson":
         return math.log(mean)
-    return 0.0 if loss == "softmax" else mean
+    return 0.0 if loss == "softmax" or callable(loss) else mean
 
 
 def units(v):

@@ -7,9 +7,9 @@
 
 (Chang and Lin: LIBSVM, README; Joachims: SVMlight; Blei: lda-c, readme.) Columns of a row stand in
 any order; they are sorted, and the numbers of a column that stands in a row several times are added
-up. The queries of ranking are passed over. A compiled loop (`tux.io.bags.pair_lines`) parses a
-block of lines and marks the bad ones; their faults are found line by line
-(`tux.io.bags.pair_faults`).
+up. The queries of ranking are passed over unless they are asked for. A compiled loop
+(`tux.io.bags.pair_lines`) parses a block of lines and marks the bad ones; their faults are found
+line by line (`tux.io.bags.pair_faults`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LineFacts(NamedTuple):
         told = (collisions if asked.bits else repetitions)(self.repeated, asked.row, asked.column)
         if self.has_zero:
             told += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
-        if self.has_queries:
+        if self.has_queries and not asked.ranked:
             told += ("qid, the query of each row, is left out: rows are not ranked",)
         if self.weighted:
             told += ("each row begins with its label and its weight, as label:weight",)
@@ -149,6 +149,7 @@ class _Lines:
         self.asked, self.form = asked, form
         self.gathered, self.labels = GatheredEntries(asked.dtype), _Labels()
         self.weights = [np.empty(0, np.float32)]
+        self.queries = [np.empty(0, np.int64)]
         self.has_zero = self.has_queries = False
         self.number, self.rows, self.repeated = 1, 0, 0
 
@@ -172,6 +173,8 @@ class _Lines:
                 lambda line: line_fault(line, rules, asked),
             )
         good = parsed.state == ROW
+        if asked.ranked:
+            self.queries.append(parsed.query[good])
         ids = (np.cumsum(parsed.state != PASSED) + self.rows)[good]
         self.gathered.add(ids, lengths[good], columns, values)
         if rules.head in (LABEL, WEIGHTED):
@@ -187,7 +190,8 @@ class _Lines:
         entries = self.gathered.whole(labels)
         facts = LineFacts(self.repeated, self.has_zero, self.has_queries, weighted)
         weights = np.concatenate(self.weights) if weighted else None
-        return entries._replace(weights=weights), facts
+        queries = np.concatenate(self.queries) if self.asked.ranked else None
+        return entries._replace(weights=weights, queries=queries), facts
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:

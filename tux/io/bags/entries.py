@@ -53,6 +53,7 @@ class BagSpec(NamedTuple):
     bad: BadRows
     bits: int = 0  # columns are hashed into 2^bits (`tux.io.bags.hashed`); 0: they are not
     vocab: str = ""  # the file of a vocabulary, which has told the number of columns
+    ranked: bool = False  # rows belong to queries, which are read too
 
     @property
     def last(self) -> int:
@@ -97,6 +98,7 @@ class Entries(NamedTuple):
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
     weights: np.ndarray | None = None  # (n,) float32
+    queries: np.ndarray | None = None  # (n,) int64 numbers from 0, -1 if there is none
     notes: tuple[str, ...] = ()  # sentences that the user should know
     numbering: ColumnNumbering | None = None  # of columns that are known by their numbers
 

@@ -16,6 +16,8 @@ from tux.io.source.decimals import number_at
 NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # the beginning of a line; WEIGHTED: label:weight
 PASSED, ROW, BAD = range(3)  # the state of a line: passed over, a row, or a bad one
 
+QUERY_DIGITS = 18  # at most, of the number of a query
+
 
 class Rules(NamedTuple):
     """The form that lines must have."""
@@ -42,6 +44,7 @@ class PairArrays(NamedTuple):
     label: np.ndarray  # (lines,) float64, NaN if it is left to Python
     label_at: np.ndarray  # (lines, 2) int64: begin and end
     weight: np.ndarray  # (lines,) float64
+    query: np.ndarray  # (lines,) int64, -1 if there is none
     late: np.ndarray  # (m, 3) int64: entry, begin and end
 
 
@@ -123,14 +126,18 @@ def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
 
 
 @cached_njit
-def _after_query(text, i):  # type: ignore[no-untyped-def]
-    """Return the place after ``qid:number`` at text[i], or i if there is none."""
+def _query(text, i):  # type: ignore[no-untyped-def]
+    """Parse ``qid:number`` at text[i]. Returns the place after it and the number, i and -1 if there
+    is none.
+    """
     if not (text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == 58):
-        return i
-    end = i + 4
-    while 48 <= text[end] <= 57:
+        return i, np.int64(-1)
+    end, number = i + 4, np.int64(0)
+    while 48 <= text[end] <= 57 and end < i + 4 + QUERY_DIGITS:
+        number = number * 10 + (text[end] - 48)
         end += 1
-    return end if end > i + 4 and (_is_blank(text[end]) or text[end] == 10) else i
+    good = end > i + 4 and (_is_blank(text[end]) or text[end] == 10)
+    return (end, number) if good else (i, np.int64(-1))
 
 
 @cached_njit
@@ -169,7 +176,7 @@ def _row(text, i, rules, parsed, line, count, late):  # type: ignore[no-untyped-
     if end < 0:
         return i, count, late, False
     if rules.comments:
-        end = _after_query(text, _after_blanks(text, end))
+        end, parsed.query[line] = _query(text, _after_blanks(text, end))
     i, count, late, good = _pairs(text, end, rules, parsed, count, late)
     return i, count, late, good and (rules.head != COUNT or count - before == stated)
 
@@ -213,6 +220,7 @@ def parse_block(block: bytes, rules: Rules) -> tuple[PairArrays, int]:
         np.full(lines, np.nan),
         np.empty((lines, 2), np.int64),
         np.ones(lines),
+        np.full(lines, -1, np.int64),
         np.empty((most, 3), np.int64),
     )
     entries, late = _parse(text, rules, parsed)

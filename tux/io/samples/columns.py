@@ -27,6 +27,7 @@ from tux.io.samples.labels import (
     Where,
 )
 from tux.io.samples.options import SampleOptions
+from tux.io.samples.queries import query_codes
 from tux.io.samples.roles import TAKEN, Role, odd_names
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
@@ -68,6 +69,8 @@ class SampleTable:
         self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
+        self._queries: list[np.ndarray] = [np.empty(0, np.int32)]
+        self._query_texts: dict[str, int] = {}
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
@@ -125,7 +128,9 @@ class SampleTable:
                 self._look_at(place, numbers[place])
                 self._targets.append(numbers[place].astype(np.float32))
             elif role == "label":
-                self._add_labels(*words[place])
+                self._labels.append(_code_words(words[place], self._kinds))
+            elif role == "query":
+                self._queries.append(_code_words(words[place], self._query_texts))
 
     def _cross_columns(
         self,
@@ -180,14 +185,6 @@ class SampleTable:
         found = hash_words(columns.texts, self.asked.bits, name, columns.codes)
         code[there], value[there] = found
         return code, value
-
-    def _add_labels(self, codes: np.ndarray, texts: Sequence[str]) -> None:
-        there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
-        kinds = [
-            self._kinds.setdefault(text, len(self._kinds)) if text and used else -1
-            for text, used in zip(texts, there.tolist(), strict=True)
-        ]
-        self._labels.append(np.array([*kinds, -1], np.int32)[codes])
 
     def tell_categories(self, place: int) -> None:
         """Note a column of categories that are numbers, once."""
@@ -263,12 +260,29 @@ class SampleTable:
         )
         targets = np.concatenate(self._targets) if "target" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
+        query = None
+        if "query" in self.roles:
+            coded = SampleLabels(np.concatenate(self._queries), list(self._query_texts))
+            query = query_codes(coded)
         lost = {at: each.note(f"column {self.names[at]}") for at, each in self.close.items()}
         notes = self.facts.sentences(self.asked, len(entries.rows), lost)
         entries = entries._replace(column=column, notes=notes, numbering=self._numbering())
-        return SampleRows(entries, where, labels, targets, weight)
+        return SampleRows(entries, where, labels, targets, weight, query)
 
     def _numbering(self) -> ColumnNumbering | None:
         """Return how the names of the features begin, if they are numbers; None if they are not."""
         names = [self._called[place] for place in self._columns]
         return None if self._words else ColumnNumbering.of_names(names)
+
+
+def _code_words(words: Words, known: dict[str, int]) -> np.ndarray:
+    """Return the code of each row's word (r,) int32, -1 if there is none; a word gets the next code
+    where it is not `known` yet.
+    """
+    codes, texts = words
+    there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+    coded = [
+        known.setdefault(text, len(known)) if text and used else -1
+        for text, used in zip(texts, there.tolist(), strict=True)
+    ]
+    return np.array([*coded, -1], np.int32)[codes]

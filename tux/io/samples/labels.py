@@ -121,6 +121,7 @@ class SampleRows(NamedTuple):
     labels: SampleLabels | None = None
     numbers: np.ndarray | None = None  # (n,) labels that should be numbers, as they are there
     weight: np.ndarray | None = None  # (n,) float32
+    query: np.ndarray | None = None  # (n,) numbers of queries, below 0 if there is none
 
 
 def plain_number(value: float | bool) -> str:

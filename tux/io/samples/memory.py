@@ -21,10 +21,11 @@ from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.crossed import no_columns_to_cross
 from tux.io.samples.label_files import read_sample_labels
-from tux.io.samples.labels import F4, SampleRows
+from tux.io.samples.labels import F4, SampleLabels, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
+from tux.io.samples.queries import query_codes
 from tux.io.samples.samples import SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
 from tux.io.source.text import BadRows
@@ -41,13 +42,15 @@ def read_memory_samples(
     *,
     y: Any = None,
     weights: Any = None,
+    queries: Any = None,
     **options: Any,
 ) -> SampleData:
     """Read samples in memory as `tux.io.samples.samples.read_samples` reads those of files. `x` is
     a sparse matrix of scipy, an array (n, m), or a `Frame`; `what` is its name in messages.
 
-    `y` (n,) are the labels, and `weights` (n,) the weights of the samples. Without them, a frame
-    may have columns of labels and weights, and the file `labels` may have the labels. Samples have
+    `y` (n,) are the labels, `weights` (n,) the weights of the samples, and `queries` (n,) what
+    names their queries. Without them, a frame may have columns of these, and the file `labels` may
+    have the labels. Samples have
     as ids their places from 0, bad ones counted. Raises the errors of `read_samples`, and
     `DataError` for columns that differ in length.
     """
@@ -67,6 +70,8 @@ def read_memory_samples(
     rows = with_labels(rows, asked, how, places, "Give the matrix and its labels: (X, y).")
     if weights is not None:
         rows = _set_weights(rows, weights, asked)
+    if queries is not None:
+        rows = _set_queries(rows, queries, asked)
     found = samples_of(rows, asked, kinds, how)
     return found._replace(edges=number_from_zero(found.edges, ends[0]))
 
@@ -139,3 +144,15 @@ def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
             f"the weight is {array[at]}, not a finite number from 0", where=f"the weights, row {at}"
         )
     return rows._replace(weight=array.astype(np.float32)[rows.entries.rows - 1])
+
+
+def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
+    """Give rows their queries; `queries` has an entry for each row of the input, bad ones too."""
+    codes = query_codes(SampleLabels.of(label_column(queries)))
+    there = len(rows.entries.rows) + asked.bad.count
+    if len(codes) != there:
+        raise DataError(
+            f"queries of {len(codes):,} {asked.row}s for {there:,}",
+            do=f"Give the query of each {asked.row}.",
+        )
+    return rows._replace(query=codes[rows.entries.rows - 1])

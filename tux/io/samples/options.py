@@ -25,6 +25,7 @@ class SampleOptions:
     form: SampleForm | None = None
     label: str | None = None
     weight: str | None = None
+    query: str | None = None
     cross: Crosses | None = None
     labels: str | os.PathLike[str] | None = None
     against: Mapping[str, Ids] | None = None
@@ -35,6 +36,7 @@ class SampleOptions:
     require_labels: bool = True
     numeric: bool = False
     multiclass: bool = False
+    ranked: bool = False
     hash_bits: int = 0
     apart: np.ndarray | None = None  # (n,) labels that do not stand beside the features
     label_file: LabelFile | None = None  # of which a process reads the labels of its share

@@ -19,7 +19,15 @@ from tux.io.samples.columns import SampleRows, SampleTable, TableRead
 from tux.io.samples.crossed import Words
 from tux.io.samples.labels import SampleLabels
 from tux.io.samples.options import SampleOptions
-from tux.io.samples.roles import CALLED, Role, faulty_values, known_kinds, roles_of, value_fault
+from tux.io.samples.roles import (
+    CALLED,
+    CODED,
+    Role,
+    faulty_values,
+    known_kinds,
+    roles_of,
+    value_fault,
+)
 from tux.io.source.input_files import FilePiece, pieces_of
 from tux.io.source.text import Tell
 
@@ -171,10 +179,10 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             if role == "number":
                 table.tell_categories(at)
         there = to_numpy(column.is_valid())
-        if role == "label" and str(column.type) == "null":
+        if role in CODED and str(column.type) == "null":
             words[at] = Words(np.full(rows, -1, np.int32), [])
             continue
-        if role == "label":
+        if role in CODED:
             if str(column.type).startswith("decimal"):
                 column = column.cast("float64")
             labels = SampleLabels.of(to_numpy(column.fill_null(zero_of(column.type))))

@@ -4,7 +4,7 @@ samples, and the numbers that a column of each role may hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,13 +21,15 @@ from tux.io.samples.options import SampleOptions
 from tux.io.vertices.columns import INDEX
 
 SHOWN = 10  # names of columns in a sentence
-Role = Literal["number", "word", "label", "target", "weight", "none"]
+Role = Literal["number", "word", "label", "target", "weight", "query", "none"]
 """The role of a column; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
-TAKEN: tuple[Role, ...] = ("label", "target", "weight")
+TAKEN: tuple[Role, ...] = ("label", "target", "weight", "query")
+CODED: tuple[Role, ...] = ("label", "query")  # read as words, whatever they are
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
+QUERIES = ("qid", "query")  # the same of the column of queries
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -68,7 +70,31 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
                 where=path,
                 do="Name another one.",
             )
+    if how.ranked:
+        roles |= _query_role(names, roles, how, path)
     return roles
+
+
+def _query_role(
+    names: Sequence[str], roles: Mapping[int, Role], how: SampleOptions, path: str
+) -> dict[int, Role]:
+    """Return the role of the column of queries by its place; nothing if there is none."""
+    lower = [name.lower() for name in names]
+    usual = (lower.index(name) for name in QUERIES if name in lower)
+    at = names.index(how.query) if how.query in names else next(usual, None)
+    if how.query is not None and how.query not in names:
+        if how.require_labels:
+            raise DataError(f"no column {how.query!r}", where=path, do=f"{list_columns(names)}.")
+        at = None
+    if at is None:
+        return {}
+    if roles.get(at, "none") != "none":
+        raise DataError(
+            f"column {names[at]!r} cannot be that of the queries",
+            where=path,
+            do="Name another one.",
+        )
+    return {at: "query" if how.require_labels else "none"}
 
 
 def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
@@ -83,6 +109,11 @@ def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) ->
         said.append(f"labels are those of column {label}, so {others} is a feature; see --label")
     elif label in ("y", "Y") and len(names) > 2 and {"x", "X"}.intersection(names):
         said.append(f"labels are those of column {label}, beside x; see --label")
+    said += [
+        f"column {name} is a feature; where samples are ranked, it tells their queries"
+        for name, role in zip(names, roles, strict=False)
+        if name.lower() == QUERIES[0] and role in ("number", "word")
+    ]
     if known is not None and known.values.dtype == STRING:
         before = dict.fromkeys(text.partition("=")[0] for text in known.values.tolist())
         if missing := [name for name in before if name not in names]:

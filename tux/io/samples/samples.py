@@ -32,6 +32,7 @@ from tux.io.samples.faults import (
     label_fault,
     no_entry,
     no_label,
+    no_queries,
     several_error,
 )
 from tux.io.samples.label_files import read_sample_labels
@@ -74,6 +75,7 @@ class SampleData(NamedTuple):
     weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
     classes: tuple[str, ...]  # the labels that -1 and +1 stand for, or all classes; () for numbers
     unknown: int = 0  # entries left out, as their features are unknown
+    query: np.ndarray | None = None  # (n,) int32, numbers of queries from 0, if they are asked for
 
 
 def read_samples(
@@ -95,7 +97,9 @@ def read_samples(
     feature with its name, and each value of a column of strings is one, ``column=value``. Zeros
     (but in libsvm) and missing values are no entries. In a table `label` names the column of
     labels, else one called label, y, target or class, and `weight` one of weights; `cross` names
-    columns whose values together are features too (`tux.io.samples.crossed`). The file `labels`
+    columns whose values together are features too (`tux.io.samples.crossed`). With `ranked`, rows
+    belong to queries: libsvm's qid, or the column `query`, else one called qid or query. The file
+    `labels`
     (text, one a line, or .npy) has the labels for a file without labels.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
@@ -140,7 +144,8 @@ def plan_reading(
     bad = BadRows(read, stop=how.on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
     first = _lowest_feature(format, how.form)
-    return form, BagSpec(read, *ends, field, dtype, first, None, bad, how.hash_bits)
+    spec = BagSpec(read, *ends, field, dtype, first, None, bad, how.hash_bits)
+    return form, spec._replace(ranked=how.ranked)
 
 
 def samples_of(
@@ -152,9 +157,12 @@ def samples_of(
         if how.numeric
         else _classes(rows, how, asked.bad)
     )
+    query = None
+    if how.ranked and how.require_labels:
+        query, label, rows = _queries(rows, label, asked)
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     edges, left_out = _edges(rows.entries, asked, kinds, how)
-    return SampleData(edges, label, weights, meant, left_out)
+    return SampleData(edges, label, weights, meant, left_out, query)
 
 
 def sample_form(path: str, format: Format) -> SampleForm:
@@ -188,7 +196,7 @@ def check_samples(
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
     check_entries(path, "samples and features", ends, kinds, how.against, how.unknown)
-    for what, name in (("label", how.label), ("weight", how.weight)):
+    for what, name in (("label", how.label), ("weight", how.weight), ("query", how.query)):
         if name is not None and form != "table":
             raise UsageError(
                 f"{path} has no columns with names, so none for the {what}", do="leave it out"
@@ -237,7 +245,8 @@ def _read_rows(asked: BagSpec, form: str, how: SampleOptions, *, parquet: bool) 
         return line_of(asked.path, row, LINE).place
 
     if how.numeric:
-        return SampleRows(entries, where, numbers=entries.labels, weight=entries.weights)
+        told = entries.labels, entries.weights, entries.queries
+        return SampleRows(entries, where, None, *told)
     labels = SampleLabels.of(entries.labels)
     if several := several_labels(labels.texts):
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
@@ -321,6 +330,23 @@ def _numbers(
     return values.astype(F4), (), rows
 
 
+def _queries(
+    rows: SampleRows, label: np.ndarray, asked: BagSpec
+) -> tuple[np.ndarray, np.ndarray, SampleRows]:
+    """Return the queries of rows as numbers from 0, (n,) int32; and their labels and the rows
+    without those that have no query, which are bad. DataError where none has one.
+    """
+    if rows.query is None or (rows.query < 0).all():
+        raise no_queries(asked)
+    lacking = np.flatnonzero(rows.query < 0)
+    if len(lacking):
+        rows = _drop_rows(rows, lacking, f"the {asked.row} has no query", asked.bad)
+        label = np.delete(label, lacking)
+    assert rows.query is not None
+    _, query = np.unique(rows.query, return_inverse=True)
+    return query.astype(np.int32), label, rows
+
+
 def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) -> SampleRows:
     """Drop and note the bad rows at places `lacking`, one at least; `why` is the first's fault."""
     place = rows.where(int(rows.entries.rows[lacking[0]]))
@@ -344,7 +370,8 @@ def rows_without(rows: SampleRows, dropped: np.ndarray) -> SampleRows:
         lambda some: kept[np.searchsorted(entries.rows, entries.row[some])],
     )
     left = entries.keep(there)._replace(rows=entries.rows[kept], labels=None, weights=None)
-    return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
+    weight, query = (None if own is None else own[kept] for own in (rows.weight, rows.query))
+    return rows._replace(entries=left, weight=weight, query=query)
 
 
 def _edges(

@@ -25,6 +25,7 @@ from tux.io.samples.labels import line_of
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.roles import (
     CALLED,
+    CODED,
     NUMBERS,
     TRUTHS,
     USUAL,
@@ -191,7 +192,7 @@ class _SampleText(TableText):
         text.absent = {
             at
             for at, role in enumerate(roles)
-            if role in NUMBERS or (role == "label" and _kind(columns[at]) == "number")
+            if role in NUMBERS or (role in CODED and _kind(columns[at]) == "number")
         }
         return text
 

@@ -1,0 +1,86 @@
+"""Queries of samples: in libsvm text, in tables, Parquet and memory."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.messages import message
+
+from tux.base.errors import DataError, UsageError
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import read_samples
+
+RANKED = {"ranked": True, "numeric": True}
+LINES = "2 qid:10 1:0.3 5:1.2 # one\n0 qid:3 1:1\n1\tqid:10\t2:1\r\n0 qid:003\n"
+TABLE = "a,qid,label\n1,x,2\n2,y,0\n3,x,1\n4,y,0\n"
+
+
+def queries(path, **how):
+    return read_samples(path, **RANKED | how).query.tolist()
+
+
+def test_libsvm_lines_name_their_queries(file):
+    samples = read_samples(file(LINES, "a.svm"), **RANKED)
+    assert samples.query.tolist() == [1, 0, 1, 0] and samples.query.dtype == np.int32
+    assert samples.label.tolist() == [2, 0, 1, 0]
+    assert not samples.edges.notes
+    assert samples.edges.ids["feature"].values.tolist() == [1, 2, 5]
+
+
+def test_a_table_has_a_column_of_queries(file):
+    assert queries(file(TABLE, "a.csv")) == [0, 1, 0, 1]
+    other = TABLE.replace("qid", "search")
+    assert queries(file(other, "b.csv"), query="search") == [0, 1, 0, 1]
+    numbers = TABLE.replace("x", "7").replace("y", "7.5")
+    samples = read_samples(file(numbers, "c.csv"), **RANKED)
+    assert samples.query.tolist() == [0, 1, 0, 1]
+    assert samples.edges.ids["feature"].values.tolist() == ["a"]
+
+
+def test_parquet_and_memory(tmp_path):
+    wide = [2**60, 5, 2**60 + 1, 5]
+    table = pa.table({"a": [1.0, 2, 3, 4], "query": wide, "label": [1, 0, 2, 0]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert queries(tmp_path / "a.parquet") in ([0, 1, 2, 1], [1, 0, 2, 0])
+    x, y = np.array([[1.0], [2], [3], [4]]), [1, 0, 2, 0]
+    for given in (wide, ["a", "b", "c", "b"]):
+        found = read_memory_samples(x, "x", y=y, queries=given, **RANKED).query
+        assert len(np.unique(found)) == 3 and found[1] == found[3]
+    with pytest.raises(DataError, match=message("queries-of-s-for", "3", "4")):
+        read_memory_samples(x, "x", y=y, queries=[1, 2, 3], **RANKED)
+
+
+def test_bad_rows_keep_queries_in_step(file):
+    text = LINES.replace("1:1\n", "1:oops\n").replace("0 qid:003", "0 qid:4")
+    assert queries(file(text, "a.svm"), on_bad_row="skip") == [1, 1, 0]
+    lacking = LINES.replace(" qid:3", "")
+    with pytest.raises(DataError, match="the sample has no query") as error:
+        queries(file(lacking, "a.svm"))
+    assert error.value.where.endswith("a.svm:2")
+    samples = read_samples(file(lacking, "a.svm"), on_bad_row="skip", **RANKED)
+    assert samples.query.tolist() == [1, 1, 0] and samples.label.tolist() == [2, 1, 0]
+    assert samples.edges.skipped == 1
+
+
+def test_no_queries_are_refused(file):
+    for text, name in (("1 1:2\n0 1:3\n", "a.svm"), ("a,label\n1,2\n3,1\n", "a.csv")):
+        with pytest.raises(DataError, match=message("the-s-of-have-no")):
+            queries(file(text, name))
+    with pytest.raises(DataError, match="no column 'other'"):
+        queries(file(TABLE, "b.csv"), query="other")
+    with pytest.raises(DataError, match=message("column-cannot-be-that-of-2")):
+        queries(file(TABLE, "b.csv"), query="label")
+    with pytest.raises(UsageError, match="no columns with names"):
+        queries(file(LINES, "b.svm"), query="qid")
+
+
+def test_rows_to_predict_for_need_no_queries(file):
+    how = RANKED | {"require_labels": False}
+    found = read_samples(file(TABLE, "a.csv"), **how)
+    assert found.query is None and found.edges.ids["feature"].values.tolist() == ["a"]
+    assert read_samples(file("0 1:2\n", "a.svm"), **how).query is None
+
+
+def test_a_column_of_queries_is_told_where_samples_are_not_ranked(file):
+    notes = read_samples(file(TABLE, "a.csv"), numeric=True).edges.notes
+    assert "column qid is a feature; where samples are ranked, it tells their queries" in notes
