@@ -126,5 +126,7 @@ def test_the_estimator_is_as_good_as_that_of_scikit_learn():
 
 
 def test_a_quantile_of_other_losses_is_refused():
-    with pytest.raises(tux.UsageError, match=message("quantile-has-no-effect-with", "poisson")):
+    with pytest.raises(
+        tux.UsageError, match=message("has-no-effect-with-the-3", "quantile", "poisson")
+    ):
         GBDT(loss="poisson", quantile=0.9)
