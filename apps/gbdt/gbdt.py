@@ -94,7 +94,7 @@ class GBDT(Program):
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
-        label=data("f4"),
+        label=data("f8"),
         weight=data("f4"),
         c=mirror("f8"),
         score=mirror("f8", score_shape),

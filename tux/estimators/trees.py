@@ -56,7 +56,8 @@ class BoostedTrees(MatrixEstimator):
         program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
-        known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
+        known: dict[str, np.ndarray] = {"label": label.astype(np.float64)}
+        known["weight"] = weight.astype(np.float32)
         data = DeferredEdges((X,), partial(samples, X, known, np.float64))
         fitted = fit(self, program, data, start=self._run)
         self.trees_ = _forest(fitted, self.max_depth)

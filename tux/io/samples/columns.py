@@ -68,7 +68,7 @@ class SampleTable:
         self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
-        self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
+        self._targets: list[np.ndarray] = [np.empty(0)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
         self.facts = TableFacts(
@@ -122,8 +122,7 @@ class SampleTable:
             if role == "weight":
                 self._weights.append(numbers[place].astype(np.float32))
             elif role == "target":
-                self._look_at(place, numbers[place])
-                self._targets.append(numbers[place].astype(np.float32))
+                self._targets.append(numbers[place])
             elif role == "label":
                 self._add_labels(*words[place])
 

@@ -16,11 +16,12 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.bags.pair_faults import number_fault
 from tux.io.samples.crossed import list_columns
-from tux.io.samples.labels import MAX_LABEL, number_label_fault, plain_number
+from tux.io.samples.labels import number_label_fault, plain_number
 from tux.io.samples.options import SampleOptions
 from tux.io.vertices.columns import INDEX
 
 SHOWN = 10  # names of columns in a sentence
+MAX_WEIGHT = float(np.finfo(np.float32).max)  # in which weights are held
 Role = Literal["number", "word", "label", "target", "weight", "none"]
 """The role of a column; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
@@ -122,7 +123,7 @@ def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str 
     if role == "weight":
         return (
             ""
-            if 0 <= number <= float(np.finfo(np.float32).max)
+            if 0 <= number <= MAX_WEIGHT
             else f"weight {name} is {text!r}, not a finite number from 0"
         )
     least, most = asked.reals()
@@ -134,9 +135,9 @@ def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str 
 
 def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     """Return a mask (r,) of the values that have a `value_fault`."""
-    least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
     if role == "target":
-        least = -MAX_LABEL
+        return ~np.isfinite(values)
+    least, most = asked.reals() if role == "number" else (0.0, MAX_WEIGHT)
     good = (values >= least) & (values <= most)
     if role == "number" and asked.dtype.kind != "f":
         good &= values == np.rint(values)
