@@ -80,7 +80,7 @@ class GBDT(Program):
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     trees_before: int = param(
-        0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
+        0, "trees of the model with which the run begins", low=0, high=10_000_000, internal=True
     )
     monitor = "test_logloss"
     quantile: float = param(

@@ -27,7 +27,7 @@ from tux.io.samples.labels import (
     Where,
 )
 from tux.io.samples.options import SampleOptions
-from tux.io.samples.roles import TAKEN, Role, odd_names
+from tux.io.samples.roles import TAKEN, Role, label_place, odd_names
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
@@ -75,7 +75,7 @@ class SampleTable:
             names=self._called,
             told=[
                 *odd_names(self._called, roles, how.known_features(asked.column)),
-                *unused_notes(names, self.picks),
+                *unused_notes(names, [*self.picks, label_place(names, how)]),
             ],
             notes=[],
             passed=LineCounts(),

@@ -38,11 +38,7 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
     """
     check_names_differ([name for name in names if not INDEX.fullmatch(name)], path)
     roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
-    lower = [name.lower() for name in names]
-    usual = next((lower.index(name) for name in USUAL if name in lower), None)
-    label = (
-        names.index(how.label) if how.label in names else None if how.label is not None else usual
-    )
+    label = label_place(names, how)
     has = list_columns(names)
     if how.given_apart and label is not None:
         raise DataError(
@@ -70,6 +66,14 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
                 do="Name another one.",
             )
     return roles
+
+
+def label_place(names: Sequence[str], how: SampleOptions) -> int | None:
+    """Return the 0-based place of the column of labels, None if there is none."""
+    if how.label is not None:
+        return names.index(how.label) if how.label in names else None
+    lower = [name.lower() for name in names]
+    return next((lower.index(name) for name in USUAL if name in lower), None)
 
 
 def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
