@@ -16,6 +16,7 @@ import numpy as np
 from tux.apps.blockpg import passes, samples
 from tux.apps.blockpg.context import FEATURE, SAMPLE, SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
+from tux.apps.blockpg.inputs import SparseSamples
 from tux.apps.blockpg.losses import LOSSES
 from tux.apps.blockpg.penalties import check_end, lower_penalty
 from tux.apps.blockpg.quality import JUDGED, probability, quality_stages, response
@@ -70,7 +71,7 @@ class BlockPG(Program):
     epochs = 500
     precision = "f4"  # of sums over entries, which are half the work
     agree = "optimum"  # blocks of features that step at once shorten their steps
-    input = samples.SparseSamples(groups="groups", classes=("negative", "positive"), hashed="hash")
+    input = SparseSamples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
     sample = Vertex(whole=True, **SAMPLE)
     feature = Vertex(**FEATURE)

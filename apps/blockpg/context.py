@@ -12,7 +12,7 @@ from tux.stages.computed import metric
 # don't (`used`, by which w passes on). What a feature gathers from its entries, and passes on to
 # them, is a sum, so each worker may do its share (`additive`).
 SAMPLE: dict[str, Any] = {
-    "label": data("f4"),
+    "label": data("f8"),
     "weight": data("f4"),
     "c": mirror("f8"),
     "m": mirror("f8"),
@@ -44,6 +44,7 @@ _PASS = (
     "F",
     "l1",
     "b",
+    "level",  # of labels: what is taken away from them, and from margins
     "last",
     "penalty",
     "last_penalty",

@@ -27,7 +27,7 @@ def start(sample, tau):
     """Begin a sample's margin with the intercept; `dual` holds it until the slope takes its
     place.
     """
-    sample.dual = tau.b
+    sample.dual = tau.b - tau.level
 
 
 def add(feature, edges):
@@ -40,8 +40,9 @@ def add(feature, edges):
 def compute_exact(sample, tau, p):
     """Add up the loss, and compute r in double precision, with its sums by sign."""
     m = sample.dual
-    tau.loss += p.loss.model(sample.label, m, sample.c, p.epsilon)[0]
-    sample.dual = p.loss.slope(sample.label, m, sample.c, p.epsilon)
+    y = sample.label - tau.level
+    tau.loss += p.loss.model(y, m, sample.c, p.epsilon)[0]
+    sample.dual = p.loss.slope(y, m, sample.c, p.epsilon)
     tau.up += max(sample.dual, 0.0)
     tau.down += max(-sample.dual, 0.0)
 
@@ -83,7 +84,7 @@ def add_dual(sample, tau, p):
     """Add a sample's part to the dual objective."""
     if sample.c > 0:
         r = tau.scale * sample.dual
-        tau.dual -= p.loss.conjugate(sample.label, r, sample.c, p.epsilon)
+        tau.dual -= p.loss.conjugate(sample.label - tau.level, r, sample.c, p.epsilon)
 
 
 def set_gap(tau, p):

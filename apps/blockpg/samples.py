@@ -3,24 +3,17 @@
 In a pass r_i moves with m_i along its tangent, so steps are coordinate descent on the quadratic
 model at the pass's start.
 
+Where labels are numbers, m and the labels are those less the first intercept, the `level`: so
+labels far from 0, such as times, keep their digits in sums of losses.
+
 loss_i: see `tux.apps.blockpg.losses`; r_i = d loss_i / d m_i; h_i: its curvature; u_i: that which
 steps use
 """
 
 from __future__ import annotations
 
-from tux.apps.blockpg.losses import LOSSES
 from tux.apps.blockpg.span import ALL, KEPT
 from tux.base.errors import UsageError
-from tux.program.input import Samples
-
-
-class SparseSamples(Samples):
-    """Samples of two classes, or with numbers as labels."""
-
-    def numeric(self, program):
-        """Return whether labels are numbers, as the loss says."""
-        return not LOSSES[program.loss].of_classes
 
 
 def check_positive_weight(program, knows):
@@ -50,7 +43,7 @@ def renew_model(sample, tau, p):
     """Compute the model anew from m. u is h made stiff, has a floor, and is more where many
     features move.
     """
-    loss, slope, curve = p.loss.model(sample.label, sample.m, sample.c, p.epsilon)
+    loss, slope, curve = p.loss.model(sample.label - tau.level, sample.m, sample.c, p.epsilon)
     sample.r, sample.h = slope, curve
     sample.u = (
         max(curve, sample.c * tau.floor) * tau.stiff * (1 + tau.crowd * max(0, sample.near - 1))
@@ -90,12 +83,12 @@ def attempt(sample, tau, p):
     m = sample.m
     for a in range(ALL):
         m += tau.x[a] * sample.moved[a]
-    tau.loss += p.loss.model(sample.label, m, sample.c, p.epsilon)[0]
+    tau.loss += p.loss.model(sample.label - tau.level, m, sample.c, p.epsilon)[0]
 
 
 def follow_weights(sample, tau):
     """Move a sample's m with the weights, or back; where m is made anew, it starts with the
-    intercept.
+    intercept, less the level of the labels.
     """
     sample.near = 0
     if tau.undone:
@@ -106,7 +99,7 @@ def follow_weights(sample, tau):
         for a in range(ALL):
             sample.m += tau.x[a] * sample.moved[a]
     if tau.anew:
-        sample.m = tau.b
+        sample.m = tau.b - tau.level
 
 
 def keep_margin(sample, tau, p):

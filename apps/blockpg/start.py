@@ -22,6 +22,7 @@ def begin(tau, p):
     tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error = tau.most, p.l1, True, 1.0, 1.0
     tau.top, tau.anew, tau.changed = tau.heaviest * p.loss.bend, True, True
     tau.b = tau.before = p.loss.start(tau.up, tau.down) if p.fit_intercept else 0.0
+    tau.level = 0.0 if p.loss.of_classes else tau.b
 
 
 def begin_together(tau, p):

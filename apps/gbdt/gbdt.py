@@ -78,7 +78,7 @@ class GBDT(Program):
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     trees_before: int = param(
-        0, "trees of the model with which the run begins: the run sets it", low=0, high=10_000_000
+        0, "trees of the model with which the run begins", low=0, high=10_000_000, internal=True
     )
     monitor = "test_logloss"
     quantile: float = param(
@@ -93,11 +93,11 @@ class GBDT(Program):
         30, "ranks of which one is in each pair, with --loss lambdarank", low=1, high=1_000_000
     )
     ndcg_at: int = param(10, "ranks that NDCG looks at, with --loss lambdarank", low=1)
-    ranked_samples: int = param(0, "samples of all queries: the run sets it", low=0)
+    ranked_samples: int = param(0, "samples of all queries", low=0, internal=True)
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
-        label=data("f4"),
+        label=data("f8"),
         weight=data("f4"),
         c=mirror("f8"),
         score=mirror("f8", score_shape),

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.apps.gbdt.growing import derive
 from tux.apps.gbdt.start import check_labels
@@ -44,16 +42,6 @@ def leaf(tree, edges, tau):
     return node
 
 
-def margin(edges, tau):
-    """Return the score of a sample that is not in training, in single precision and in XGBoost's
-    order.
-    """
-    m = np.float32(tau.base)
-    for tree in range(tau.tree):
-        m += tau.weight[tree, leaf(tree, edges, tau)]
-    return m
-
-
 def climb_trees(first, score, edges, tau):
     """Return the score of a sample behind the trees from `first` on, by its score before them, in
     the order and precision of training.
@@ -72,7 +60,7 @@ def response(sample, edges, tau, p):
     """Return what the score of a sample predicts: the probability of the second class, or the
     label.
     """
-    return p.loss.response(margin(edges, tau))
+    return p.loss.response(climb_trees(0, tau.base, edges, tau))
 
 
 def add_loss(sample, tau, p):

@@ -11,7 +11,9 @@ samples for which a new one stands, as other weights of leaves are.
 
 The numbers y - m in single precision become whole numbers in the same order, of 32 bits, whose
 digits are found one after the other, the first one first. What is added up are weights as whole
-numbers, so quantiles are exact, on any number of workers and threads.
+numbers, so quantiles are exact, on any number of workers and threads. The first score is found
+twice, the second time by what is left beside the first one: labels far from 0, such as times, lie
+close together there, and keep their digits.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def set_weights(tau, p):
     """Set the weights of the leaves that have samples."""
     there, found = tau.rank > 0, number_at(tau.found)
     if there[0]:
-        tau.base = float(found[0])
+        tau.base += float(found[0])
     else:
         new = p.learning_rate / tau.copies * found[there]
         tau.weight[tau.tree, there] = new

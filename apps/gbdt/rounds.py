@@ -32,7 +32,8 @@ def begin_stages(program):
     stages = start.stages_before(start.begin, first, *_comparing_stages(of))
     if not of.renews:
         return stages
-    return [*stages, ForEach("sample", growing.quantise), *search_stages(), first, scored]
+    quantise = ForEach("sample", growing.quantise)
+    return [*stages, *2 * [quantise, *search_stages(), first, scored]]
 
 
 def go_on_stages(program):

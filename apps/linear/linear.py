@@ -101,7 +101,7 @@ class Linear(Program):
     input = LinearSamples(classes=("negative", "positive"), every="classes", hashed="hash")
     report = LinearReport()
     sample = Vertex(
-        whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
+        whole=True, label=data("f8"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
     )
     feature = Vertex(**widths.FEATURE, **KEPT, **prior.FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))

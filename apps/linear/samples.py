@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tux.apps.blockpg.inputs import far_labels
 from tux.apps.linear.losses import LOSSES
 from tux.program.input import Samples
 
@@ -16,6 +17,10 @@ class LinearSamples(Samples):
     def multiclass(self, program):
         """Return whether there may be more than two classes, as the loss says."""
         return LOSSES[program.loss].wide is not None
+
+    def doubts(self, program, facts):
+        """Return sentences about labels that the model cannot reach."""
+        return [*super().doubts(program, facts), *far_labels(self, program, facts)]
 
 
 def unknown_classes(loss):

@@ -25,7 +25,7 @@ def test_renew():
     for label, m, c in ((1.0, 0.7, 2.0), (-1.0, 0.7, 0.5), (1.0, -800.0, 1.0), (-1.0, -800.0, 1.0)):
         sample, tau = (
             Row(label=label, m=m, c=c, near=3),
-            Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0),
+            Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0, level=0.0),
         )
         samples.renew_model(sample, tau, Row(loss=LOSSES["logistic"], epsilon=1.0))
         chance = 1 / (1 + np.exp(min(label * m, 700)))

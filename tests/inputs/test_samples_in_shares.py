@@ -56,7 +56,7 @@ def test_two_classes_and_rows_without_entries(here):
         (("3", "-1"), linear("softmax", classes="1,-1,3")),
         (("yes", "no"), BlockPG(negative="yes", positive="no")),
         (("0.5", "1e-3", "-7"), linear("squared")),
-        (("16777217", "16777216", "16777219"), linear("squared")),
+        (("16777217", "16777216", "1700000060.125"), linear("squared")),
         (("1", "-1"), linear(hash=3)),
     ],
 )
@@ -64,7 +64,7 @@ def test_labels_of_each_kind(here, labels, program):
     (here / "a.svm").write_text(svm_lines(labels=labels, row_0=f"{labels[0]} 3:1 # first"))
     found = load_both_ways(here, program, "a.svm", RunOptions(workers=3))
     told = " ".join(found.warnings)
-    assert ("in 32 bits" in told) == ("16777217" in labels)
+    assert "in 32 bits" not in told
     assert ("by their hashes" in told) == (
         "hash" in found.parameters and found.parameters["hash"] > 0
     )

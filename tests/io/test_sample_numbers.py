@@ -19,7 +19,6 @@ X = np.array([[1, 0], [0, 2], [3, 4], [0, 0], [0, 0.5]])
 BARE = "1:1\n2:2\n1:3 2:4\n\n2:0.5\n"
 SVM = "2.5 1:1\n# none\n-1e-3 2:2\n2.50 1:3 2:4\n0\n7 2:0.5\n"
 CSV = "size,y,kind\n1,2.5,a\n0,-1e-3,b\n3,2.50,a\n0,0,a\n0,7,b\n"
-F4 = np.array(LABELS, "f4").tolist()
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def read(path, **how):
 def test_libsvm(file):
     for name in ("s.svm", "s.txt"):
         samples = read(file(SVM, name))
-        assert labels_and_classes(samples) == (F4, ()) and samples.label.dtype == np.float32
+        assert labels_and_classes(samples) == (LABELS, ()) and samples.label.dtype == np.float64
         assert samples.edges.ids["sample"].values.tolist() == [1, 2, 3, 4, 5]
         assert entries(samples) == {(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 4), (5, 2, 0.5)}
 
@@ -45,8 +44,9 @@ def test_labels_that_would_be_two_classes_or_one(file):
 
 
 def test_all_digits_count(file):
-    words = ["0.12345678901234567890123", "16777217", "3.4028234e38", "-1e-45", "+.5e-1"]
-    numbers = np.array([float(word) for word in words], "f4").tolist()
+    words = ["0.12345678901234567890123", "1700000060.125", "1.7976931348623157e308", "-5e-324"]
+    words.append("+.5e-1")
+    numbers = [float(word) for word in words]
     assert read(file("".join(f"{word} 1:1\n" for word in words))).label.tolist() == numbers
     apart = file("\n".join(words), "labels.txt")
     assert read(file("1:1\n" * 5), labels=apart).label.tolist() == numbers
@@ -56,13 +56,15 @@ def test_all_digits_count(file):
 
 def test_tables(file, tmp_path):
     text = read(file(CSV, "s.csv"))
-    assert labels_and_classes(text) == (F4, ())
+    assert labels_and_classes(text) == (LABELS, ())
     columns = {"size": X[:, 0], "y": LABELS, "kind": ["a", "b", "a", "a", "b"]}
     pq.write_table(pa.table(columns), tmp_path / "s.parquet", row_group_size=2)
     stored = read(tmp_path / "s.parquet")
-    assert labels_and_classes(stored) == (F4, ()) and entries(stored) == entries(text)
+    assert labels_and_classes(stored) == (LABELS, ()) and entries(stored) == entries(text)
     held = read_memory_samples(frame_of(columns), "a dict", numeric=True)
-    assert labels_and_classes(held) == (F4, ()) and held.edges.ids["sample"].values.tolist() == [
+    assert labels_and_classes(held) == (LABELS, ()) and held.edges.ids[
+        "sample"
+    ].values.tolist() == [
         0,
         1,
         2,
@@ -70,7 +72,31 @@ def test_tables(file, tmp_path):
         4,
     ]
     other = read(file(CSV.replace("y", "price"), "s.csv"), label="price")
-    assert labels_and_classes(other) == (F4, ())
+    assert labels_and_classes(other) == (LABELS, ())
+
+
+def test_times_in_seconds_are_read_whole(file, tmp_path):
+    times = [1.7e9 + at + at / 64 for at in range(5)]
+    text = "".join(f"{time!r}\n" for time in times)
+    np.save(tmp_path / "y.npy", np.array(times))
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(X))
+    columns = {"size": X[:, 0], "y": times}
+    pq.write_table(pa.table(columns), tmp_path / "s.parquet", row_group_size=2)
+    rows = "".join(f"{size},{time!r}\n" for size, time in zip(X[:, 0], times, strict=True))
+    pairs = zip(times, SVM.replace("# none\n", "").splitlines(), strict=True)
+    lines = "".join(f"{time!r} {line.partition(' ')[2]}\n" for time, line in pairs)
+    found = [
+        read(file(lines)),
+        read(file(BARE, "bare.txt"), labels=file(text, "labels.txt")),
+        read(tmp_path / "x.npz", labels=tmp_path / "y.npy"),
+        read(file("size,y\n" + rows, "s.csv")),
+        read(tmp_path / "s.parquet"),
+        read_memory_samples(frame_of(columns), "a dict", numeric=True),
+        read_memory_samples(X, "an array", y=np.array(times), numeric=True),
+        read_memory_samples(sp.csr_array(X), "a matrix", y=times, numeric=True),
+    ]
+    for samples in found:
+        assert samples.label.tolist() == times
 
 
 def test_types_of_columns(tmp_path):
@@ -90,7 +116,7 @@ def test_labels_apart(file, tmp_path):
     sp.save_npz(tmp_path / "x.npz", sp.csr_array(X))
     for labels in (words, tmp_path / "y.npy"):
         for path in (file(BARE), tmp_path / "x.npz"):
-            assert labels_and_classes(read(path, labels=labels)) == (F4, ())
+            assert labels_and_classes(read(path, labels=labels)) == (LABELS, ())
     for y in (
         LABELS,
         np.array(LABELS),
@@ -99,7 +125,7 @@ def test_labels_apart(file, tmp_path):
     ):
         for x in (X, sp.csr_array(X)):
             assert labels_and_classes(read_memory_samples(x, "an array", y=y, numeric=True)) == (
-                F4,
+                LABELS,
                 (),
             )
 
@@ -124,7 +150,7 @@ def test_held_out_samples_need_no_labels_to_predict(file):
         ("spam", "the label is 'spam', not a number"),
         ("nan", "the label is 'nan', not finite"),
         ("-inf", "the label is '-inf', not finite"),
-        ("1e39", "not finite"),
+        ("1e309", "not finite"),
         ("0x10", "the label is '0x10', not a number"),
         ("1,5", "the label is '1,5', with a decimal comma: write it as 1.5"),
     ],

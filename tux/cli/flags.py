@@ -161,11 +161,14 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
 
 
 def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
-    """One flag for each `param` of the program, in a section, and one that help does not show for
-    each former name. ProgramError if the command has a flag of that name already.
+    """One flag for each `param` of the program that is not internal, in a section, and one that
+    help does not show for each former name. ProgramError if the command has a flag of that name
+    already.
     """
     group = flags.section(section)
     for name, declared in program.params.items():
+        if declared.internal:
+            continue
         try:
             _add(group, name, declared, _help(declared))
         except argparse.ArgumentError:

@@ -32,7 +32,8 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
     `alpha` and `l1_ratio` are those of scikit-learn's ``ElasticNet``: the loss is a mean.
     `fit_intercept`: whether there is a b, which is not penalised. `tol`: end when a full pass has
     changed the objective by a smaller share; `max_iter`: passes. `n_jobs`: threads, None for all
-    cores; the result does not depend on them. Values and slopes are kept in 32 bits.
+    cores; the result does not depend on them. Values of `X` and slopes are kept in 32 bits,
+    and the numbers `y` in 64.
 
     Fitted: `coef_` (n_features_in_,), `intercept_`, `n_iter_` passes, `dual_gap_`, in the unit of
     the objective above, NaN where `alpha` is 0, as no gap is known without a penalty, `history_`.
@@ -61,7 +62,8 @@ class ElasticNet(RegressorMixin, MatrixEstimator):
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": REALS, "y_numeric": True}
         X, y = validate_data(self, X, y, **how)
         X, weight = in_32_bits(X), weights(sample_weight, X)
-        known = {"label": np.asarray(y, np.float32), "weight": weight.astype(np.float32)}
+        known: dict[str, np.ndarray] = {"label": np.asarray(y, np.float64)}
+        known["weight"] = weight.astype(np.float32)
         whole, share = float(self.alpha) * float(weight.sum()), float(self.l1_ratio)
         chosen = {"loss": "squared", "l1": whole * share, "l2": whole * (1 - share)}
         fitted = fit_sparse(self, chosen, DeferredEdges((X,), partial(samples, X, known)))

@@ -82,7 +82,7 @@ class BoostedTreesRanker(BoostedTrees):
         """Return the score of each sample, (n,), the largest for the best; scores of different
         queries are not to be compared.
         """
-        return np.asarray(self._scores(X, self._loss()), np.float64)
+        return np.asarray(self._scores(X), np.float64)
 
     def score(self, X: Any, y: Any, qid: Any) -> float:
         """Return the mean NDCG of queries at the first `ndcg_at` ranks; a query without a grade

@@ -46,6 +46,7 @@ class BoostedTrees(MatrixEstimator):
     max_depth: int
     n_jobs: int | None
     _run: Run | None
+    _chosen: dict[str, Any]
 
     def _grow_trees(
         self,
@@ -62,7 +63,8 @@ class BoostedTrees(MatrixEstimator):
         program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
-        known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
+        known: dict[str, np.ndarray] = {"label": label.astype(np.float64)}
+        known["weight"] = weight.astype(np.float32)
         known |= {name: values[there] for name, values in more.items()}
         data = DeferredEdges((X,), partial(samples, X, known, np.float64))
         fitted = fit(self, program, data, start=self._run)
@@ -71,7 +73,7 @@ class BoostedTrees(MatrixEstimator):
         self.feature_importances_ = gains / max(gains.sum(), np.finfo(float).tiny)
         self.n_iter_ = np.array([self.trees_["tree"][0] // trees_of_epoch(program)], np.int32)
         self.history_ = history_of(fitted)
-        self._run = starting_run(fitted)
+        self._run, self._chosen = starting_run(fitted), chosen
 
     def contributions(self, X: Any) -> np.ndarray:
         """Return the SHAP values of samples `X` (n, features): what each feature adds to the
@@ -101,14 +103,12 @@ class BoostedTrees(MatrixEstimator):
         unknown["weight"] = np.ones(X.shape[0], np.float32)
         return samples(X, unknown, np.float64)
 
-    def _scores(self, X: Any, chosen: dict[str, Any]) -> np.ndarray:
-        """Return what a program with the parameters `chosen` predicts by the trees, (n,) or (n,
-        classes).
-        """
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return what the program that was fitted predicts by the trees, (n,) or (n, classes)."""
         edges = self._edges(X)
         depth = self.trees_["feature"].shape[1].bit_length() - 2
         shape = {"max_iter": int(self.n_iter_[0]), "max_depth": depth}
-        program = GBDT(**chosen, **shape)
+        program = GBDT(**self._chosen, **shape)
         return scores(program, {"tau": self.trees_}, edges, "sample", self.n_jobs)
 
 
@@ -178,7 +178,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, (n, classes), in the order of `classes_`."""
         check_is_fitted(self)
-        chances = self._scores(X, self._loss()).astype(np.float64)
+        chances = self._scores(X).astype(np.float64)
         return np.column_stack([1 - chances, chances]) if chances.ndim == 1 else chances
 
     def predict(self, X: Any) -> np.ndarray:
@@ -239,7 +239,7 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted number of each sample, (n,)."""
-        return np.asarray(self._scores(X, self._loss()), np.float64)
+        return np.asarray(self._scores(X), np.float64)
 
 
 def _forest(fitted: Run, depth: int) -> dict[str, np.ndarray]:

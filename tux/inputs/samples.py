@@ -312,7 +312,7 @@ def _stored_to_numbers(
             do="partition a file with labels that are numbers",
         )
     place = label > 0 if len(stored) == 2 else label
-    return np.array(numbers, np.float32)[place.astype(np.int64)], ()
+    return np.array(numbers)[place.astype(np.int64)], ()
 
 
 def _stored_to_places(

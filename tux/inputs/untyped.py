@@ -170,8 +170,8 @@ def read_samples_graph(
 
     With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`, `numeric`,
     `multiclass`: see `tux.io.samples.samples.read_samples`), or an error. The vertex fields are
-    `label` (n,) float32, -1 or +1, or places in the classes, or numbers, and `weight` (n,) float32,
-    if some are not 1.
+    `label` (n,) float32, -1 or +1, or places in the classes, or numbers, float64, and `weight` (n,)
+    float32, if some are not 1.
     """
     if not asked and format is not Format.SVM:
         return None

@@ -28,6 +28,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "extra_tables": ("program", "topology"),
         "hold_out": ("program",),
         "specialise": ("program", "facts"),
+        "doubts": ("program", "facts"),
     },
     "Ratings": {"counts_pairs": ("program",)},
     "Samples": {"numeric": ("program",), "multiclass": ("program",), "ranked": ("program",)},

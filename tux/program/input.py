@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tux.graph.topology import Topology
 
 
+LOSS = 1e-5  # share of the range of labels that may be lost
+
+
 @dataclass(frozen=True)
 class Input:
     """Base class of all inputs. A program names one: ``input = Ratings()``.
@@ -82,6 +85,12 @@ class Input:
         """
         return program
 
+    def doubts(self, program: AnyProgram, facts: EdgeFacts) -> list[str]:
+        """Return sentences that warn the user before training, by the `facts` about the edges: e.g.
+        that the model cannot fit them.
+        """
+        return []
+
 
 @dataclass(frozen=True)
 class Graph(Input):
@@ -136,8 +145,8 @@ class Bags(Input):
 @dataclass(frozen=True)
 class Samples(Input):
     """Labelled samples: edges lead from samples to their features. The first vertex type has the
-    data field `label` (-1 or +1; the number itself if `numeric` says so, or that of the class from
-    0 on if `multiclass` does), and `weight` if it likes.
+    data field `label` (-1 or +1; the number itself if `numeric` says so, in "f8" with all digits,
+    or that of the class from 0 on if `multiclass` does), and `weight` if it likes.
 
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
     program's parameter for a file of groups of features; `classes` names its two parameters for the
@@ -179,6 +188,19 @@ class Samples(Input):
         holds. Those of held-out samples follow those of training.
         """
         return False
+
+    def doubts(self, program: AnyProgram, facts: EdgeFacts) -> list[str]:
+        """Return a sentence where labels are numbers that lose digits in the field `label`."""
+        kind = program.edge.ends[0]
+        label = np.asarray(facts.vertex_fields.get(kind, {}).get("label", ()))
+        held = label.astype(program.vertices[kind].fields["label"].dtype)
+        if not self.numeric(program) or not len(label):
+            return []
+        lost = float(np.abs(label - held).max())
+        if lost <= LOSS * np.ptp(label):
+            return []
+        do = f'declare label=data("f8") in {type(program).__name__}'
+        return [f"labels such as {label[0]:.15g} lose up to {lost:g} in {held.dtype}; {do}"]
 
     def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
         """Return the program with the names of the classes as parameters, so that the model knows

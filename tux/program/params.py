@@ -45,6 +45,7 @@ class Param:
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
+    internal: bool = False  # the run sets it, so it is no flag
     fixed: bool = False  # says what the numbers of a model mean, which a later run goes on with
     # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
     meanings: Mapping[Any, Any] = field(default_factory=dict)
@@ -110,6 +111,7 @@ def param(
     metavar: str = "",
     former: str = "",
     fixed: bool = False,
+    internal: bool = False,
 ) -> Any:
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
     low=1)``.
@@ -122,6 +124,7 @@ def param(
     `metavar` stands for the value in help texts. `former` is the name that the parameter had in an
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
     `fixed`: a run that begins with the model of another run has the same value, or is refused.
+    `internal`: the input sets it (`specialise`), and it is no flag.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
@@ -143,6 +146,7 @@ def param(
         metavar=metavar,
         former=former,
         fixed=fixed,
+        internal=internal,
         meanings=meanings,
     )
 

@@ -196,6 +196,11 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
         "a program of the same edge type and topology",
         "return the program, or an instance of another one with the same edge type",
     ),
+    "doubts": (
+        _remarks,
+        "a list of sentences",
+        'e.g. return ["all ages are 0"]; return [] for none',
+    ),
     "tables": (_tables, *_TABLES),
     "history": (_tables, *_TABLES),
     "summary": (_numbers, *_SCORES),

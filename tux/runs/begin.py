@@ -100,6 +100,8 @@ def load_for(
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value) and not str(value).startswith(INLINE):
             watch.say(f"{one_line(f'{name} {value}', LONGEST_CHOICE)}, which suits these data")
+    for text in call_hook(special.input, "doubts", special, facts):
+        watch.warn(text)
     return inputs, special
 
 

@@ -125,10 +125,11 @@ class Clicks:
         return np.flatnonzero(~self.test), np.flatnonzero(self.test)
 
     def numbers(self, seed: int = 0) -> np.ndarray:
-        """Return labels that are numbers, (n,) float32: the margins with noise of standard
+        """Return labels that are numbers, (n,) float64: the margins with noise of standard
         deviation 1.
         """
-        return self.margin + np.random.default_rng(seed).standard_normal(len(self), np.float32)
+        noise = np.random.default_rng(seed).standard_normal(len(self), np.float32)
+        return (self.margin + noise).astype(np.float64)
 
     def split(
         self,
@@ -174,7 +175,7 @@ class Clicks:
             against=against,
             vertices={ends[0]: ids},
         )
-        label = (self.label if numbers is None else numbers)[rows].astype(np.float32)
+        label = (self.label.astype(np.float32) if numbers is None else numbers)[rows]
         classes = CLASSES if numbers is None else ()
         return SampleData(edges, label, np.ones(len(rows), np.float32), classes)
 

@@ -138,7 +138,8 @@ def read_share_lines(asked: BagSpec, form: str, rules: Rules, tell: Tell | None)
 def _no_row(asked: BagSpec, begun: bytes) -> DataError:
     """Return the error about a file without rows, of which `begun` is all."""
     return DataError(
-        f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
+        f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}",
+        do=f"Give a file with a {asked.row} on each line.",
     )
 
 

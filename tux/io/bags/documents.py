@@ -251,7 +251,7 @@ def read_documents(
     """
     read = _count_lines(asked, stop, _of_file(asked) if texts is None else _of_memory(texts, asked))
     if not read.rows:
-        raise DataError(f"{asked.path} is empty")
+        raise DataError(f"{asked.path} is empty", do="Give a file with a document on each line.")
     if most := read.beyond(asked):
         raise DataError(
             f"a {asked.column} stands {most:,} times in a {asked.row}, beyond {asked.dtype}",

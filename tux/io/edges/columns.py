@@ -358,7 +358,7 @@ def matrix_error(
     )
 
 
-def unused_notes(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
+def unused_notes(names: Sequence[str], picks: Sequence[int | None]) -> tuple[str, ...]:
     """Return a sentence about the columns that are not at the places `picks`; none if there are no
     such columns.
     """

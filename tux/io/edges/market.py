@@ -85,7 +85,7 @@ def read_market(path: str | os.PathLike[str]) -> SizedGraph:
         entries.add(block, block, number)
         number += block.count(b"\n")
     if entries is None:
-        raise DataError(f"{path} is empty")
+        raise DataError(f"{path} is empty", do="Give a file with entries.")
     row, column, *values = (np.asarray(column) for column in entries.pieces.columns())
     if len(row) != sizes[2]:
         raise DataError(

@@ -28,7 +28,7 @@ from tux.io.samples.labels import (
 )
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.queries import query_codes
-from tux.io.samples.roles import TAKEN, Role, odd_names
+from tux.io.samples.roles import TAKEN, Role, label_place, odd_names
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import CloseNumbers, NumberRange, join_ranges
 from tux.io.source.table_lines import LineCounts
@@ -71,14 +71,14 @@ class SampleTable:
         self._kinds: dict[str, int] = {}
         self._queries: list[np.ndarray] = [np.empty(0, np.int32)]
         self._query_texts: dict[str, int] = {}
-        self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
+        self._targets: list[np.ndarray] = [np.empty(0)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.close: dict[int, CloseNumbers] = {}  # numbers of a column, by its place
         self.facts = TableFacts(
             names=self._called,
             told=[
                 *odd_names(self._called, roles, how.known_features(asked.column)),
-                *unused_notes(names, self.picks),
+                *unused_notes(names, [*self.picks, label_place(names, how)]),
             ],
             notes=[],
             passed=LineCounts(),
@@ -125,8 +125,7 @@ class SampleTable:
             if role == "weight":
                 self._weights.append(numbers[place].astype(np.float32))
             elif role == "target":
-                self._look_at(place, numbers[place])
-                self._targets.append(numbers[place].astype(np.float32))
+                self._targets.append(numbers[place])
             elif role == "label":
                 self._labels.append(_code_words(words[place], self._kinds))
             elif role == "query":

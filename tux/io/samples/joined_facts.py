@@ -37,7 +37,7 @@ from tux.io.samples.labels import (
 )
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.samples import SPELLED_LABELS, several_labels
-from tux.io.samples.shares import LABELS, SampleFacts
+from tux.io.samples.shares import SampleFacts
 from tux.io.samples.table_facts import TableFacts
 from tux.io.source.precision import (
     LOOKED_AT,
@@ -178,7 +178,7 @@ class JoinedFacts:
 
     @property
     def lossy(self) -> list[int]:
-        """The columns of numbers, by place, and `LABELS`, that may lose digits which matter."""
+        """The columns of numbers, by place, that may lose digits which matter."""
         known = join_ranges(facts.extremes for facts in self.each)
         return [key for key, own in sorted(known.items()) if may_lose_digits(*own)]
 
@@ -194,14 +194,11 @@ class JoinedFacts:
         known = join_ranges(ranges)
         joined = {name: known[column] for column, name in self.large.items() if column in known}
         lines, table = self._lines, self._table
-        lost = lost_note("labels", different[LABELS]) if LABELS in different else ""
-        of_labels = [lost] if lost else []
         if table is None:
-            return (*lines.notes(self.asked), *of_labels, *column_notes(joined))
-        names = {at: f"column {table.names[at]}" for at in different if at != LABELS}
-        told = {at: lost_note(name, different[at]) for at, name in names.items()}
+            return (*lines.notes(self.asked), *column_notes(joined))
+        told = {at: lost_note(f"column {table.names[at]}", different[at]) for at in different}
         rows = sum(facts.rows for facts in self.each)
-        return (*table.sentences(self.asked, rows, told), *of_labels, *column_notes(joined))
+        return (*table.sentences(self.asked, rows, told), *column_notes(joined))
 
     @property
     def _lines(self) -> LineFacts:

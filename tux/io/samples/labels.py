@@ -29,8 +29,7 @@ MORE = (
     "number of classes; linear, blockpg and gbdt with --loss squared are for numbers."
 )
 """Advice about more than two kinds of labels."""
-F4 = np.dtype("f4")
-MAX_LABEL = float(np.finfo(F4).max)  # label that is a number
+F4, F8 = np.dtype("f4"), np.dtype("f8")
 
 
 class LabelCountError(DataError):
@@ -142,15 +141,15 @@ def label_value(text: str) -> float | str | None:
 
 def numbers_of(column: np.ndarray) -> np.ndarray:
     """Convert labels that should be numbers, (n,), to float64; NaN for those that are missing, no
-    numbers, or beyond float32.
+    numbers, or not finite.
     """
     if column.dtype.kind == "T":
         codes, texts = SampleLabels.of(column)
         meant = [label_value(text.strip()) for text in texts]
         known = [value if isinstance(value, float) else np.nan for value in meant]
         column = np.array([*known, np.nan])[codes]
-    values = column.astype(np.float64)
-    return np.where(abs(values) <= MAX_LABEL, values, np.nan)
+    values = column.astype(F8)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def number_label_fault(label: str, what: str) -> str:
@@ -160,7 +159,7 @@ def number_label_fault(label: str, what: str) -> str:
     label = label.strip()
     if not label:
         return f"{what} is missing"
-    return number_fault(label, what, False, -MAX_LABEL, MAX_LABEL, F4)
+    return number_fault(label, what, False, -np.inf, np.inf, F8)
 
 
 class InputLine(NamedTuple):

@@ -16,11 +16,12 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.bags.pair_faults import number_fault
 from tux.io.samples.crossed import list_columns
-from tux.io.samples.labels import MAX_LABEL, number_label_fault, plain_number
+from tux.io.samples.labels import number_label_fault, plain_number
 from tux.io.samples.options import SampleOptions
 from tux.io.vertices.columns import INDEX
 
 SHOWN = 10  # names of columns in a sentence
+MAX_WEIGHT = float(np.finfo(np.float32).max)  # in which weights are held
 Role = Literal["number", "word", "label", "target", "weight", "query", "none"]
 """The role of a column; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
@@ -39,11 +40,7 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
     """
     check_names_differ([name for name in names if not INDEX.fullmatch(name)], path)
     roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
-    lower = [name.lower() for name in names]
-    usual = next((lower.index(name) for name in USUAL if name in lower), None)
-    label = (
-        names.index(how.label) if how.label in names else None if how.label is not None else usual
-    )
+    label = label_place(names, how)
     has = list_columns(names)
     if how.given_apart and label is not None:
         raise DataError(
@@ -95,6 +92,14 @@ def _query_role(
             do="Name another one.",
         )
     return {at: "query" if how.require_labels else "none"}
+
+
+def label_place(names: Sequence[str], how: SampleOptions) -> int | None:
+    """Return the 0-based place of the column of labels, None if there is none."""
+    if how.label is not None:
+        return names.index(how.label) if how.label in names else None
+    lower = [name.lower() for name in names]
+    return next((lower.index(name) for name in USUAL if name in lower), None)
 
 
 def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
@@ -153,7 +158,7 @@ def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str 
     if role == "weight":
         return (
             ""
-            if 0 <= number <= float(np.finfo(np.float32).max)
+            if 0 <= number <= MAX_WEIGHT
             else f"weight {name} is {text!r}, not a finite number from 0"
         )
     least, most = asked.reals()
@@ -165,9 +170,9 @@ def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str 
 
 def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     """Return a mask (r,) of the values that have a `value_fault`."""
-    least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
     if role == "target":
-        least = -MAX_LABEL
+        return ~np.isfinite(values)
+    least, most = asked.reals() if role == "number" else (0.0, MAX_WEIGHT)
     good = (values >= least) & (values <= most)
     if role == "number" and asked.dtype.kind != "f":
         good &= values == np.rint(values)

@@ -38,6 +38,7 @@ from tux.io.samples.faults import (
 from tux.io.samples.label_files import read_sample_labels
 from tux.io.samples.labels import (
     F4,
+    F8,
     Classes,
     SampleLabels,
     SampleRows,
@@ -55,7 +56,6 @@ from tux.io.samples.parquet import read_parquet_table
 from tux.io.samples.tables import read_text_table
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
-from tux.io.source.precision import lost_note
 from tux.io.source.text import BadRows
 
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
@@ -71,7 +71,7 @@ class SampleData(NamedTuple):
     """n samples; `label` and `weight` in the order of ``edges.ids[edges.ends[0]]``, the file's."""
 
     edges: EdgeData  # from samples to features
-    label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`, or numbers; or (0,)
+    label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`; or numbers, float64
     weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
     classes: tuple[str, ...]  # the labels that -1 and +1 stand for, or all classes; () for numbers
     unknown: int = 0  # entries left out, as their features are unknown
@@ -313,11 +313,11 @@ def _classes(
 def _numbers(
     rows: SampleRows, required: bool, bad: BadRows
 ) -> tuple[np.ndarray, tuple[()], SampleRows]:
-    """Return labels that are numbers, (n,) float32, or (0,) if they are not required; no classes;
+    """Return labels that are numbers, (n,) float64, or (0,) if they are not required; no classes;
     and the rows without those whose label is no number, which are bad.
     """
     if rows.numbers is None or not required:
-        return np.empty(0, F4), (), rows
+        return np.empty(0, F8), (), rows
     values = numbers_of(rows.numbers)
     lacking = np.flatnonzero(np.isnan(values))
     if len(lacking):
@@ -325,9 +325,7 @@ def _numbers(
         label = label if isinstance(label, str) else plain_number(label)
         rows = _drop_rows(rows, lacking, number_label_fault(label, "the label"), bad)
         values = values[~np.isnan(values)]
-    if note := lost_note("labels", values):
-        rows = rows._replace(entries=rows.entries._replace(notes=(*rows.entries.notes, note)))
-    return values.astype(F4), (), rows
+    return values, (), rows
 
 
 def _queries(

@@ -45,9 +45,6 @@ from tux.io.source.places import Places
 from tux.io.source.precision import CloseNumbers, NumberRange, column_ranges, large_columns
 from tux.io.source.text import NUMBER, Tell
 
-LABELS = -1
-"""Stands for the labels among the places of columns."""
-
 
 class LabelFact(NamedTuple):
     """The facts about a label in a share: a number or a word; how it is spelled, where that may
@@ -76,9 +73,8 @@ class SampleFacts(NamedTuple):
     be parsed, and of the first it is known why. `labels`: the different ones, unless they are
     numbers as they are. `words`: some are no numbers. `weighs`: some weight is not 0; `weighed`:
     some is not 1. `large`: the first columns with large values, by number or place, with their
-    names. `extremes`: of the numbers of columns, by place, and of labels as `LABELS`, the least and
-    the largest: see `tux.io.source.precision.CloseNumbers`. `numbering`: of the columns of a
-    matrix.
+    names. `extremes`: of the numbers of columns, by place, the least and the largest: see
+    `tux.io.source.precision.CloseNumbers`. `numbering`: of the columns of a matrix.
     """
 
     numbered: int
@@ -102,7 +98,7 @@ class SampleFacts(NamedTuple):
 class SampleShare:
     """The rows of a share that have a label, n of them, with numbers from 1 here. `labels`: places
     in those of its `facts` (n,) int32, or numbers (n,) float64; `weight` (n,) float32. `close`: the
-    different numbers of columns and labels, as far as they are close together. `where(row)`: the
+    different numbers of columns, as far as they are close together. `where(row)`: the
     place of a row, by its number here.
     """
 
@@ -128,7 +124,7 @@ class SampleShare:
         return {places[code]: pair for code, pair in ranges.items()}
 
     def different(self, key: int) -> np.ndarray:
-        """Return the different numbers of a column, or the labels, that are close together."""
+        """Return the different numbers of a column that are close together."""
         found = self.close[key].values if key in self.close else None
         return np.empty(0) if found is None else found
 
@@ -166,9 +162,7 @@ class UnlabelledShare(NamedTuple):
             return _make_share(self.asked, self.how, read, labels)
         column = file.read_range(before, before + read.numbered)[ids - 1]
         if self.how.numeric:
-            labels, close = _numbers(column), CloseNumbers()
-            close.add(labels.values)
-            read = read._replace(close={**read.close, LABELS: close})
+            labels = _numbers(column)
         else:
             labels = _texts(SampleLabels.of(column), ids)
         places = Places(file.path)
@@ -226,18 +220,13 @@ def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | Non
         return _Read(SampleRows(entries, asked.bad.places.of), numbered, None, {}, lines=lines)
     column = entries.labels
     assert column is not None
-    close = CloseNumbers()
-    if how.numeric:
-        labels = _numbers(column)
-        close.add(labels.values)
-    else:
-        labels = _kinds(asked, entries.rows, column)
+    labels = _numbers(column) if how.numeric else _kinds(asked, entries.rows, column)
 
     def where(row: int) -> str:
         return line_of(asked.path, row, LINE).place
 
     rows = SampleRows(entries, where, weight=entries.weights)
-    return _Read(rows, numbered, labels, {LABELS: close}, lines=lines)
+    return _Read(rows, numbered, labels, {}, lines=lines)
 
 
 def _read_matrix(asked: BagSpec, how: SampleOptions, whole: str) -> _Read:

@@ -75,7 +75,8 @@ def text_table(
     first = first_lines(whole, JUDGED + 1)
     if (seen := first_rows(first, 2)) is None:
         raise DataError(
-            f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
+            f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty",
+            do=f"Give a table with a line of names and a row for each {asked.row}.",
         )
     seen, title = _with_names(seen, how, first, asked)
     text = _SampleText.from_first_rows(asked, how, seen)

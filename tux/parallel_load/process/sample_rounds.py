@@ -103,7 +103,7 @@ def exchange_samples(
         labels = values[labels]
     inbox = yield from tell_all(plan.loaders, _odd_values(joined, share))
     read = _rows_read(plan, joined, share, columns_by_sender(inbox))
-    data = {"label": labels.astype(np.float32), "weight": share.weight}
+    data = {"label": labels, "weight": share.weight}
     edges = _edges(plan, share, fields, data, joined.rows_before(me))
     edges.classes, edges.numbered = classes, joined.numbered
     return edges, read
