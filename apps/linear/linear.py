@@ -17,7 +17,7 @@ from tux.apps.blockpg.quality import probability
 from tux.apps.blockpg.weights import parse_labels
 from tux.apps.linear import averaging, copies, lbfgs, newton, prior, start, stochastic, widths
 from tux.apps.linear.class_quality import probabilities
-from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.losses import ALIKE, LOSSES
 from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, quality_stages, response
@@ -36,7 +36,7 @@ SOLVERS = {"lbfgs": lbfgs, "newton": newton, **OTHERS}
 class Linear(Program):
     """A linear model of samples: the sum of losses, with a penalty on the weights."""
 
-    loss: str = param("logistic", "loss of a sample", choices=LOSSES, fixed=True)
+    loss: str = param("logistic", "loss of a sample", choices=LOSSES, fixed=ALIKE)
     penalty: str = param("l2", "penalty on the weights", choices=PENALTIES)
     l1: float = param(
         1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"

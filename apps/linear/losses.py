@@ -131,3 +131,5 @@ LOSSES = {
         softmax.slopes, softmax.slopes, softmax.curvature, likely=True, bend=0.25, wide=classes
     ),
 }
+ALIKE = {name: "the label" for name, loss in LOSSES.items() if not loss.of_classes}
+"""What a margin stands for, of losses whose models go on with one another's weights."""

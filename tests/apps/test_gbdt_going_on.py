@@ -110,3 +110,10 @@ def test_one_worker_goes_on(tmp_path, capsys):
     assert "epoch  5/5" in capsys.readouterr().out.replace("epoch 5/5", "epoch  5/5")
     assert main(["run", "gbdt", new, "--from", out, "--workers", "2", "--form", "svm"]) == 2
     assert "begins with a model has one worker, not 2" in capsys.readouterr().err
+
+
+def test_the_number_of_trees_before_is_no_flag(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "gbdt", "--help"])
+    text = capsys.readouterr().out
+    assert "--max-iter" in text and "trees-before" not in text

@@ -110,3 +110,11 @@ def test_what_is_refused():
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):
     check("BoostedTreesRegressor", tux.BoostedTreesRegressor(max_iter=5, random_state=0))
+
+
+@pytest.mark.slow
+def test_predictions_follow_the_model_that_was_fitted():
+    x = np.random.default_rng(2).normal(size=(60, 3))
+    model = tux.BoostedTreesRegressor(max_iter=3, loss="poisson").fit(x, np.abs(x[:, 0]))
+    before = model.predict(x)
+    assert model.set_params(loss="squared", quantile=0.9).predict(x).tolist() == before.tolist()

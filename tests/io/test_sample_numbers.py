@@ -202,3 +202,12 @@ def test_no_label_is_a_number(file):
         read(file("b 1:1\nc 1:1\n"), on_bad_row="skip")
     with pytest.raises(DataError, match="no sample of .* is usable"):
         read(file("x,y\n1,b\n1,c\n", "s.csv"), on_bad_row="skip")
+
+
+def test_the_column_of_labels_is_not_told_as_unused(file):
+    path = file(
+        "a,b,y,index\n" + "".join(f"{at % 7},{at % 3},{at},{at}\n" for at in range(9)), "t.csv"
+    )
+    assert read(path, require_labels=False).edges.notes[0] == "columns that are not used: index"
+    table = file("a,b,y\n1,2,3\n4,5,6\n", "u.csv")
+    assert not any("not used" in note for note in read(table, require_labels=False).edges.notes)

@@ -45,6 +45,13 @@ def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
     assert model("over") == before and read_metrics("over") == records
 
 
+def test_a_run_that_has_ended_by_itself_gets_no_more_epochs():
+    train("over", EndsAtOnce, checkpoint_every="1")
+    with pytest.raises(TuxError, match="has trained 1 epoch") as error:
+        resume("over", epochs=9)
+    assert error.value.do.endswith("begin another run with its model: --from over")
+
+
 @pytest.mark.parametrize("every", ["3", None])
 def test_a_run_that_was_killed_before_its_checksums_gets_them_later(every):
     train("over", checkpoint_every=every)

@@ -109,6 +109,13 @@ def test_a_linear_model_keeps_its_loss():
         tux.run(tux.Linear(loss="squared"), (x, y), from_run=old, epochs=2, **QUIET)
 
 
+def test_a_linear_model_of_numbers_goes_on_with_another_loss_of_numbers():
+    x, y = np.eye(4), np.array([-1.0, 2.0, 1.0, -3.0])
+    old = tux.run(tux.Linear(loss="squared"), (x, y), epochs=2, **QUIET)
+    new = tux.run(tux.Linear(loss="huber"), (x, y), from_run=old, epochs=0, **QUIET)
+    assert new.vertices["feature"]["w"].tolist() == old.vertices["feature"]["w"].tolist()
+
+
 def test_seed_words_stay(tmp_path):
     (tmp_path / "seeds.txt").write_text("trees: elm oak\nfish: cod\n")
     texts = [["oak", "elm", "oak"], ["cod", "eel", "cod"], ["elm", "cod"]]

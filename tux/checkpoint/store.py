@@ -67,6 +67,7 @@ class CheckpointManifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=Tru
     options: dict[str, Any]  # as run.json has them
     versions: dict[str, str]
     metrics_bytes: Count  # of metrics.jsonl
+    over: bool = False  # no epoch follows, as the run has converged or has no more patience
     metrics_sum: str = ""  # the hash of these; older versions have written none
     number: Count = 0
     shards: list[ShardFile] = []

@@ -46,13 +46,22 @@ class Param:
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
     internal: bool = False  # the run sets it, so it is no flag
-    fixed: bool = False  # says what the numbers of a model mean, which a later run goes on with
+    # says what the numbers of a model mean, which a later run goes on with; choices that are mapped
+    # to the same mean the same
+    fixed: bool | Mapping[Any, str] = False
     # what each of the choices is in functions on rows: a function or a NamedTuple; none: a text
     meanings: Mapping[Any, Any] = field(default_factory=dict)
 
     def is_file(self, value: Any) -> bool:
         """Return whether a value names a file."""
         return self.metavar == FILE and value != "" and not str(value).startswith(INLINE)
+
+    def may_become(self, had: Any, has: Any) -> bool:
+        """Return whether a run that begins with a model may have the value `has`, and not `had`."""
+        if self.metavar == FILE or not self.fixed:
+            return self.metavar != FILE
+        alike = self.fixed if isinstance(self.fixed, Mapping) else {}
+        return had in alike and alike[had] == alike.get(has)
 
     def check(self, name: str, given: Any) -> Any:
         """Return `given` as this parameter's type; raise UsageError when it is of another type or
@@ -110,7 +119,7 @@ def param(
     dtype: str = "",
     metavar: str = "",
     former: str = "",
-    fixed: bool = False,
+    fixed: bool | Mapping[Any, str] = False,
     internal: bool = False,
 ) -> Any:
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
@@ -123,7 +132,8 @@ def param(
     do of a bool with ``choices={False: ..., True: ...}``.
     `metavar` stands for the value in help texts. `former` is the name that the parameter had in an
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
-    `fixed`: a run that begins with the model of another run has the same value, or is refused.
+    `fixed`: a run that begins with the model of another run has the same value, or one that `fixed`
+    maps to the same text, or is refused.
     `internal`: the input sets it (`specialise`), and it is no flag.
     """
     if dtype not in ("", "f4", "f8"):

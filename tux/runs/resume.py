@@ -31,7 +31,7 @@ from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
-from tux.program.program import Program
+from tux.program.program import Program, begins_with_model
 from tux.run_folder.folder import (
     WHOLE,
     App,
@@ -207,16 +207,26 @@ def find_stopped_run(
             raise changed_source_error(run.app, now, Path(source.path))
     else:
         ended = checkpoint.manifest.epoch
-        if ended > most or (ended == most and whole):
+        over, asks = checkpoint.manifest.over and whole, others.get("epochs") is not None
+        if ended > most or (ended == most and whole) or (over and asks):
             raise UsageError(
                 f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
-                do=f"go on with more: --epochs N, with N above {ended}",
+                do=_way_on(path, source, ended, over=over),
             )
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
+
+
+def _way_on(path: Path, source: sources.Source, ended: int, *, over: bool) -> str:
+    """Return the advice about a run that has ended after so many epochs; `over`: by itself."""
+    if not over:
+        return f"go on with more: --epochs N, with N above {ended}"
+    if not begins_with_model(source.program):
+        return "train anew, with other parameters; no epoch follows the last one"
+    return f"no epoch follows; begin another run with its model: --from {path}"
 
 
 def _find_checkpoint(path: Path, warn: Callable[[str], None]) -> CheckpointSearch:
@@ -298,6 +308,7 @@ def manifest_of(
     return CheckpointManifest(
         epoch=head.epoch,
         turns=head.turns,
+        over=head.over,
         workers=workers,
         seed=record.seed,
         program=record.app.digest,

@@ -17,7 +17,6 @@ from tux.inputs.samples import NAMED, classes_of
 from tux.options.options import RunOptions
 from tux.predict.predict import TrainedModel, Warn, open_model
 from tux.program import sources
-from tux.program.params import FILE
 from tux.program.program import Program, begins_with_model
 from tux.run_folder.model_columns import LazyColumns
 from tux.run_folder.model_files import model_digest
@@ -107,8 +106,9 @@ def _check_program(model: TrainedModel, program: Program) -> None:
 
 def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, warn: Warn) -> None:
     """Warn of parameters, and of options of reading, that are others than those of the model's run:
-    some say what its numbers mean. UsageError for another file that a parameter names, for another
-    value of a fixed one, and for tables of vertices with categories, which would be numbered anew.
+    some say what its numbers mean. UsageError for another file that a parameter names, for a
+    fixed one that means something else, and for tables of vertices with categories, which would be
+    numbered anew.
     """
     if options.vertices and model.run.categories:
         raise UsageError(
@@ -117,7 +117,7 @@ def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, w
         )
     for name, declared in program.params.items():
         had, has = model.program.parameters.get(name), program.parameters[name]
-        if (declared.metavar == FILE or declared.fixed) and had != has:
+        if had != has and not declared.may_become(had, has):
             raise UsageError(
                 f"{name} of a model cannot change",
                 where=model.name,
