@@ -34,6 +34,7 @@ class SampleOptions:
     on_bad_row: OnBadRow = "stop"
     require_labels: bool = True
     numeric: bool = False
+    least: float = -np.inf  # label that is a number
     multiclass: bool = False
     hash_bits: int = 0
     apart: np.ndarray | None = None  # (n,) labels that do not stand beside the features
