@@ -79,7 +79,7 @@ MANY_NAMES = {
         tux/inputs/in_shares.py::load
         tux/inputs/new_rows.py::_rows_in_memory
         tux/inputs/samples.py::add_groups
-        tux/inputs/samples.py::check_labels
+        tux/inputs/given_labels.py::check_labels
         tux/inputs/vertex_data.py::data_to_predict
         tux/monitor/trace/gantt_chart.py::_draw_row
         tux/predict/predict.py::predict

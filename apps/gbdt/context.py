@@ -20,6 +20,10 @@ class BoostedSamples(Samples):
         """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
 
+    def least_label(self, program):
+        """Return the least label that the loss knows."""
+        return LOSSES[program.loss].low
+
     def multiclass(self, program):
         """Return whether there may be more than two classes, as the loss says."""
         return LOSSES[program.loss].wide is not None

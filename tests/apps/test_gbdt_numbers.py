@@ -107,10 +107,10 @@ def test_labels_that_are_no_counts_are_refused():
     x, y = draw(n=20)
     program = GBDT(loss="poisson", max_iter=1, max_depth=DEPTH)
     bad = np.where(np.arange(20) < 3, -1, y).astype("f4")
-    with pytest.raises(DataError, match=message("the-labels-of-are-below", "3 samples", "0")):
+    with pytest.raises(DataError, match="are to be finite numbers from 0"):
         tux.run(program, edges_of(x, bad), **PLAIN)
     edges = edges_of(x, y)
-    with pytest.raises(DataError, match=message("the-labels-of-are-below", "3 samples", "0")):
+    with pytest.raises(DataError, match="are to be finite numbers from 0"):
         tux.run(program, edges, test=edges_of(x, bad, train=edges), **PLAIN)
     with pytest.raises(DataError, match=message("all-labels-are-0")):
         tux.run(program, edges_of(x, 0 * y), **PLAIN)

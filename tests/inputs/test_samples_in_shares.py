@@ -309,3 +309,9 @@ def test_errors_of_tables_are_the_same(here, change, words, how):
     told = faults(here, BlockPG(), RunOptions(workers=3, **how), "a.csv")
     assert told[0] == told[1]
     assert words in told[0][1]
+
+
+def test_labels_below_those_of_the_loss(here):
+    (here / "a.svm").write_text(svm_lines(labels=("2", "0.5"), row_41="-3 1:1"))
+    whole, shared = faults(here, GBDT(loss="poisson"), RunOptions(workers=3), "a.svm")
+    assert whole == shared and "the label is '-3', below 0" in whole[1] and "a.svm:42" in whole[1]

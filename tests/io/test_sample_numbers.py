@@ -205,9 +205,18 @@ def test_no_label_is_a_number(file):
 
 
 def test_the_column_of_labels_is_not_told_as_unused(file):
-    path = file(
-        "a,b,y,index\n" + "".join(f"{at % 7},{at % 3},{at},{at}\n" for at in range(9)), "t.csv"
-    )
-    assert read(path, require_labels=False).edges.notes[0] == "columns that are not used: index"
     table = file("a,b,y\n1,2,3\n4,5,6\n", "u.csv")
     assert not any("not used" in note for note in read(table, require_labels=False).edges.notes)
+
+
+def test_labels_below_the_least_are_bad_rows(file, tmp_path):
+    says = "is '-3', below 0"
+    fails(says, file("2 1:1\n# none\n-3 1:1\n"), 3, numeric=True, least=0.0)
+    fails(says, file("x,y\n1,2\n1,-3\n", "s.csv"), 3, numeric=True, least=0.0)
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [2, -3]}), tmp_path / "s.parquet")
+    with pytest.raises(DataError, match=says):
+        read(tmp_path / "s.parquet", least=0.0)
+    with pytest.raises(DataError, match=says):
+        read_memory_samples(X, "an array", y=[0, 1, 2, -3, 4], numeric=True, least=0.0)
+    rest = read(file("2 1:1\n-3 1:1\n4 1:1\n"), least=0.0, on_bad_row="skip")
+    assert rest.label.tolist() == [2, 4] and rest.edges.skipped == 1

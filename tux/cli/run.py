@@ -123,7 +123,9 @@ def _train(source: Source, argv: list[str]) -> int:
         return print_verification(program, args.data, args.test, options)
     with _watching(args) as watch:
         chosen = ", ".join(
-            f"{name} {value}" for name, value in program.parameters.items() if value != ""
+            f"{name} {value}"
+            for name, value in program.parameters.items()
+            if value != "" and not program.params[name].internal
         )
         watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
         result = run(program, args.data, args.test, options, watch)

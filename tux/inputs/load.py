@@ -31,6 +31,7 @@ from tux.inputs.by_type import (
 from tux.inputs.crossed import check_crosses
 from tux.inputs.deferred import DeferredEdges
 from tux.inputs.edge_files import advise_text, read_bag_file, read_edge_file
+from tux.inputs.given_labels import check_labels
 from tux.inputs.in_shares import LoadedParts, ShareLoading
 from tux.inputs.known import follow_known, refuse_without_new_data
 from tux.inputs.loaded_graph import odd_ids_lines
@@ -48,7 +49,6 @@ from tux.inputs.rare import rare_rule, refuse_rare
 from tux.inputs.samples import (
     add_program_groups,
     check_hashed,
-    check_labels,
     groups_file,
     read_labelled_samples,
     relabel_folder,

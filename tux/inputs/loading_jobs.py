@@ -27,6 +27,7 @@ from tux.inputs.samples import (
     hash_bits,
     is_multiclass,
     is_numeric,
+    least_label,
 )
 from tux.inputs.serial_reason import (
     FileFacts,
@@ -142,6 +143,7 @@ def input_of_samples(given: TypeInput, program: Program, reading: Reading) -> Ty
         reading.cross,
         classes_of(program, None),
         is_numeric(program),
+        low if (low := least_label(program)) > -np.inf else None,
         is_multiclass(program),
         hash_bits(program),
     )

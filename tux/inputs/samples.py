@@ -62,25 +62,31 @@ def read_labelled_samples(
     return samples_to_edges(samples, program, train)
 
 
-def _samples_input(program: Program) -> Samples:
+def samples_input(program: Program) -> Samples:
     """Return the input of a program, or one that declares nothing if it takes no samples."""
     return program.input if isinstance(program.input, Samples) else Samples()
 
 
 def is_numeric(program: Program) -> bool:
     """Return whether labels of samples are numbers to the program, and not two classes."""
-    return bool(call_hook(_samples_input(program), "numeric", program))
+    return bool(call_hook(samples_input(program), "numeric", program))
+
+
+def least_label(program: Program) -> float:
+    """Return the least label that the program knows, where labels are numbers."""
+    return float(call_hook(samples_input(program), "least_label", program))
 
 
 def is_multiclass(program: Program) -> bool:
     """Return whether labels of samples are any number of classes to the program."""
-    return bool(call_hook(_samples_input(program), "multiclass", program))
+    return bool(call_hook(samples_input(program), "multiclass", program))
 
 
 def sample_options(program: Program, reading: Reading) -> dict[str, Any]:
     """Return the options of a program and of its user, in the words of `read_samples`."""
     return {
         "numeric": is_numeric(program),
+        "least": least_label(program),
         "multiclass": is_multiclass(program),
         "ranked": is_ranked(program),
         "hash_bits": hash_bits(program),
@@ -91,7 +97,7 @@ def sample_options(program: Program, reading: Reading) -> dict[str, Any]:
 
 def hash_bits(program: Program) -> int:
     """Return the number of bits to which features are hashed, 0 if they are not."""
-    declared = _samples_input(program).hashed
+    declared = samples_input(program).hashed
     return int(program.parameters[declared]) if declared else 0
 
 
@@ -142,7 +148,7 @@ def explain_unknown_labels(
 
 def _classes(program: Program) -> tuple[str, ...] | None:
     """Return the classes that the user has named, if all are; else None."""
-    given = _samples_input(program)
+    given = samples_input(program)
     multiclass = is_multiclass(program)
     named = class_names(str(program.parameters[given.every])) if given.every else ()
     if given.classes is None or multiclass and not given.every:
@@ -173,7 +179,7 @@ def _classes(program: Program) -> tuple[str, ...] | None:
 
 def groups_file(program: Program) -> str:
     """Return the file of groups of features that a program's parameter names, or ""."""
-    declared = _samples_input(program).groups
+    declared = samples_input(program).groups
     path = str(program.parameters[declared]) if declared else ""
     if path and hash_bits(program):
         raise UsageError(
@@ -214,42 +220,6 @@ def samples_to_edges(
     if "weight" not in known and (samples.weight != 1).any():
         edges = replace(edges, notes=(*edges.notes, f"the weights of {kind}s are left out"))
     return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
-
-
-def check_labels(edges: EdgeData, program: Program) -> None:
-    """Raise DataError where samples that are edges already have labels or weights that the program
-    does not know: each label is to be as `labelled` has it.
-    """
-    known = edges.vertex_fields.get(program.edge.ends[0], {})
-    given = _samples_input(program)
-    label = np.asarray(known.get("label", ()), np.float64)
-    if is_numeric(program):
-        good, rule = np.isfinite(label), "finite numbers"
-    elif is_multiclass(program):
-        named = class_names(str(program.parameters[given.every])) if given.every else ()
-        count = len(edges.classes or named)
-        if not count:
-            raise UsageError(
-                "nothing says how many classes the edges in memory have",
-                do=f"name all with --{given.every}" if given.every else "give them as classes",
-            )
-        good = (label >= 0) & (label < count) & (label == np.rint(label))
-        rule = f"the numbers of {count:,} classes, 0 to {count - 1}"
-    else:
-        good, rule = abs(label) == 1, "-1 or +1"
-    weight = np.asarray(known.get("weight", ()), np.float64)
-    heavy = (weight >= 0) & np.isfinite(weight)
-    for what, values, fine, is_to in (
-        ("label", label, good, rule),
-        ("weight", weight, heavy, "finite numbers from 0"),
-    ):
-        if not fine.all():
-            at = int(np.flatnonzero(~fine)[0])
-            raise DataError(
-                f"{what} {values[at]:g} of {program.edge.ends[0]} "
-                f"{edges.ids[program.edge.ends[0]].values[at]}: {what}s are to be {is_to}",
-                do="Give such ones.",
-            )
 
 
 def relabel_folder(bare: EdgeData, program: Program, path: str) -> EdgeData:

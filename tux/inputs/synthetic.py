@@ -7,7 +7,7 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.inputs.queries import refuse_unknown_queries
-from tux.inputs.samples import classes_of, is_multiclass, is_numeric, samples_to_edges
+from tux.inputs.samples import classes_of, is_multiclass, is_numeric, least_label, samples_to_edges
 from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
 
@@ -51,6 +51,12 @@ def _samples(program: Program) -> Generated:
     drawn = clicks(test_share=0.1)
     classes_of(program, None)  # none may be named where labels are numbers
     numbers = drawn.numbers() if is_numeric(program) else None
+    least = least_label(program)
+    if numbers is not None and numbers.min() < least:
+        raise UsageError(
+            f"{type(program).__name__} needs DATA: labels that are made up may be below {least:g}",
+            do=f"name a file of samples whose labels are numbers from {least:g}",
+        )
     samples, others = drawn.split(program.edge.ends, program.edge.columns, numbers)
     if is_multiclass(program):
         samples = samples._replace(label=(samples.label > 0).astype("f4"))

@@ -31,7 +31,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "doubts": ("program", "facts"),
     },
     "Ratings": {"counts_pairs": ("program",)},
-    "Samples": {"numeric": ("program",), "multiclass": ("program",), "ranked": ("program",)},
+    "Samples": dict.fromkeys(("numeric", "least_label", "multiclass", "ranked"), ("program",)),
     "Report": {
         "opening": ("program", "vertices"),
         "tables": ("program", "model"),

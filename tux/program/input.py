@@ -177,6 +177,12 @@ class Samples(Input):
         """
         return False
 
+    def least_label(self, program: AnyProgram) -> float:
+        """Return the least label that there may be, where labels are numbers: others are bad rows.
+        Default: any is good.
+        """
+        return -np.inf
+
     def multiclass(self, program: AnyProgram) -> bool:
         """Return whether there may be any number of classes, of which `label` holds the number from
         0.

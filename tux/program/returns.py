@@ -97,6 +97,11 @@ def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     return "" if 0 <= returned < 1 else f"{returned:g}"
 
 
+def _number(returned: Any, arguments: tuple[Any, ...]) -> str:
+    wrong = isinstance(returned, bool) or not isinstance(returned, int | float | np.number)
+    return describe_value(returned) if wrong else ""
+
+
 def _truth(returned: Any, arguments: tuple[Any, ...]) -> str:
     return "" if isinstance(returned, bool | np.bool_) else describe_value(returned)
 
@@ -189,6 +194,7 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     ),
     "counts_pairs": (_truth, "a truth value", "e.g. return program.implicit"),
     "numeric": (_truth, "a truth value", 'e.g. return program.loss == "squared"'),
+    "least_label": (_number, "a number", "e.g. return 0.0; return -math.inf for none"),
     "multiclass": (_truth, "a truth value", 'e.g. return program.loss == "softmax"'),
     "ranked": (_truth, "a truth value", 'e.g. return program.loss == "lambdarank"'),
     "specialise": (

@@ -31,7 +31,7 @@ from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
-from tux.program.program import Program, begins_with_model
+from tux.program.program import Program
 from tux.run_folder.folder import (
     WHOLE,
     App,
@@ -43,6 +43,7 @@ from tux.run_folder.folder import (
     seal_results,
 )
 from tux.runs.changed_record import check_unchanged
+from tux.runs.ended import check_goes_on
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -206,27 +207,12 @@ def find_stopped_run(
             now = App(source.name, source.digest, source.digests)
             raise changed_source_error(run.app, now, Path(source.path))
     else:
-        ended = checkpoint.manifest.epoch
-        over, asks = checkpoint.manifest.over and whole, others.get("epochs") is not None
-        if ended > most or (ended == most and whole) or (over and asks):
-            raise UsageError(
-                f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
-                do=_way_on(path, source, ended, over=over),
-            )
+        check_goes_on(path, source.program, checkpoint.manifest, most, others, whole=whole)
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
-
-
-def _way_on(path: Path, source: sources.Source, ended: int, *, over: bool) -> str:
-    """Return the advice about a run that has ended after so many epochs; `over`: by itself."""
-    if not over:
-        return f"go on with more: --epochs N, with N above {ended}"
-    if not begins_with_model(source.program):
-        return "train anew, with other parameters; no epoch follows the last one"
-    return f"no epoch follows; begin another run with its model: --from {path}"
 
 
 def _find_checkpoint(path: Path, warn: Callable[[str], None]) -> CheckpointSearch:

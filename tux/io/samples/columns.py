@@ -55,7 +55,7 @@ class SampleTable:
     def __init__(
         self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role], how: SampleOptions
     ) -> None:
-        self.asked, self.names, self.roles = asked, names, roles
+        self.asked, self.names, self.roles, self.least = asked, names, roles, how.least
         self.picks = [at for at, role in enumerate(roles) if role != "none"]
         pairs = zip(names, roles, strict=True)
         taken = [name for name, role in pairs if role in TAKEN or INDEX.fullmatch(name)]

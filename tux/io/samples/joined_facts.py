@@ -162,7 +162,9 @@ class JoinedFacts:
         """Return the place and the fault of the first row without a label, of one at least."""
         first = next(facts.lacking for facts in self.each if facts.lacking.rows)
         if self.how.numeric:
-            return first.place, number_label_fault(self._text(first.label), "the label")
+            return first.place, number_label_fault(
+                self._text(first.label), "the label", self.how.least
+            )
         return first.place, label_fault(self._text(first.label))
 
     def _text(self, label: float | str) -> str:

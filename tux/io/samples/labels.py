@@ -139,9 +139,9 @@ def label_value(text: str) -> float | str | None:
     return float(text) if np.isfinite(float(text)) else None
 
 
-def numbers_of(column: np.ndarray) -> np.ndarray:
+def numbers_of(column: np.ndarray, least: float) -> np.ndarray:
     """Convert labels that should be numbers, (n,), to float64; NaN for those that are missing, no
-    numbers, or not finite.
+    numbers, not finite, or below `least`.
     """
     if column.dtype.kind == "T":
         codes, texts = SampleLabels.of(column)
@@ -149,17 +149,19 @@ def numbers_of(column: np.ndarray) -> np.ndarray:
         known = [value if isinstance(value, float) else np.nan for value in meant]
         column = np.array([*known, np.nan])[codes]
     values = column.astype(F8)
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(np.isfinite(values) & (values >= least), values, np.nan)
 
 
-def number_label_fault(label: str, what: str) -> str:
-    """Return the fault of a label that should be a number, in words that call it `what`; "" if it
-    has none.
+def number_label_fault(label: str, what: str, least: float) -> str:
+    """Return the fault of a label that should be a number, `least` or more, in words that call it
+    `what`; "" if it has none.
     """
     label = label.strip()
     if not label:
         return f"{what} is missing"
-    return number_fault(label, what, False, -np.inf, np.inf, F8)
+    if why := number_fault(label, what, False, -np.inf, np.inf, F8):
+        return why
+    return f"{what} is {quote_word(label)}, below {least:g}" if float(label) < least else ""
 
 
 class InputLine(NamedTuple):

@@ -35,6 +35,7 @@ class SampleOptions:
     on_bad_row: OnBadRow = "stop"
     require_labels: bool = True
     numeric: bool = False
+    least: float = -np.inf  # label that is a number
     multiclass: bool = False
     ranked: bool = False
     hash_bits: int = 0

@@ -193,14 +193,14 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
         values = to_numpy(column.cast("float64", safe=False))
         numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
     bad = {
-        at: faulty_values(table.asked, table.roles[at], values) for at, values in numbers.items()
+        at: faulty_values(table.asked, table.roles[at], values, table.least)
+        for at, values in numbers.items()
     }
     keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
     for row in np.flatnonzero(~keep).tolist():
         place = next(at for at, rows_ in bad.items() if rows_[row])
-        why = value_fault(
-            table.asked, table.names[place], table.roles[place], float(numbers[place][row])
-        )
+        number, what = float(numbers[place][row]), (table.names[place], table.roles[place])
+        why = value_fault(table.asked, *what, number, table.least)
         table.asked.bad.note(done + row + 1, why, "row ")
     ids = np.arange(done + 1, done + rows + 1)[keep]
     kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}

@@ -147,13 +147,16 @@ def known_kinds(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
     return kinds
 
 
-def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
+def value_fault(
+    asked: BagSpec, name: str, role: Role, number: float, least_label: float, text: str = ""
+) -> str:
     """Return the fault of a number of a column in words, "" if it has none; `text` is the number as
     it is written.
     """
     if role == "target":
         missing = np.isnan(number) and not text
-        return number_label_fault("" if missing else text or plain_number(number), f"label {name}")
+        word = "" if missing else text or plain_number(number)
+        return number_label_fault(word, f"label {name}", least_label)
     text = text or plain_number(number)
     if role == "weight":
         return (
@@ -168,10 +171,10 @@ def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str 
     return number_fault(text, name, whole, least, most, asked.dtype)
 
 
-def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
+def faulty_values(asked: BagSpec, role: Role, values: np.ndarray, least_label: float) -> np.ndarray:
     """Return a mask (r,) of the values that have a `value_fault`."""
     if role == "target":
-        return ~np.isfinite(values)
+        return ~(np.isfinite(values) & (values >= least_label))
     least, most = asked.reals() if role == "number" else (0.0, MAX_WEIGHT)
     good = (values >= least) & (values <= most)
     if role == "number" and asked.dtype.kind != "f":

@@ -106,8 +106,9 @@ def read_samples(
     names the two, such as those of training; then the file may hold only one of them. With
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
-    as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
-    more. Where they are not required, they are not looked at. `hash_bits`: `tux.io.bags.hashed`.
+    as they are, `least` or more; with `multiclass`, places in `classes`, or in all kinds in
+    ascending order, two or more. Where they are not required, they are not looked at. `hash_bits`:
+    `tux.io.bags.hashed`.
 
     With ids `against`, of other samples, features keep their indices (samples are always new), and
     columns of tables their kinds; features unknown to these are new, or with `unknown` "skip" left
@@ -153,9 +154,7 @@ def samples_of(
 ) -> SampleData:
     """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
     label, meant, rows = (
-        _numbers(rows, how.require_labels, asked.bad)
-        if how.numeric
-        else _classes(rows, how, asked.bad)
+        _numbers(rows, how, asked.bad) if how.numeric else _classes(rows, how, asked.bad)
     )
     query = None
     if how.ranked and how.require_labels:
@@ -311,19 +310,19 @@ def _classes(
 
 
 def _numbers(
-    rows: SampleRows, required: bool, bad: BadRows
+    rows: SampleRows, how: SampleOptions, bad: BadRows
 ) -> tuple[np.ndarray, tuple[()], SampleRows]:
     """Return labels that are numbers, (n,) float64, or (0,) if they are not required; no classes;
     and the rows without those whose label is no number, which are bad.
     """
-    if rows.numbers is None or not required:
+    if rows.numbers is None or not how.require_labels:
         return np.empty(0, F8), (), rows
-    values = numbers_of(rows.numbers)
+    values = numbers_of(rows.numbers, how.least)
     lacking = np.flatnonzero(np.isnan(values))
     if len(lacking):
         (label,) = rows.numbers[lacking[:1]].tolist()
         label = label if isinstance(label, str) else plain_number(label)
-        rows = _drop_rows(rows, lacking, number_label_fault(label, "the label"), bad)
+        rows = _drop_rows(rows, lacking, number_label_fault(label, "the label", how.least), bad)
         values = values[~np.isnan(values)]
     return values, (), rows
 

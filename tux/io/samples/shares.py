@@ -162,7 +162,7 @@ class UnlabelledShare(NamedTuple):
             return _make_share(self.asked, self.how, read, labels)
         column = file.read_range(before, before + read.numbered)[ids - 1]
         if self.how.numeric:
-            labels = _numbers(column)
+            labels = _numbers(column, self.how)
         else:
             labels = _texts(SampleLabels.of(column), ids)
         places = Places(file.path)
@@ -220,7 +220,7 @@ def _read_lines(asked: BagSpec, how: SampleOptions, whole: str, tell: Tell | Non
         return _Read(SampleRows(entries, asked.bad.places.of), numbered, None, {}, lines=lines)
     column = entries.labels
     assert column is not None
-    labels = _numbers(column) if how.numeric else _kinds(asked, entries.rows, column)
+    labels = _numbers(column, how) if how.numeric else _kinds(asked, entries.rows, column)
 
     def where(row: int) -> str:
         return line_of(asked.path, row, LINE).place
@@ -252,7 +252,7 @@ def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
     elif rows.labels is not None:
         labels = _texts(rows.labels, rows.entries.rows)
     elif rows.numbers is not None:
-        labels = _numbers(rows.numbers)
+        labels = _numbers(rows.numbers, how)
     else:
         raise read_whole(asked, "there are no labels")
     return _Read(rows, found.numbered, labels, table.close, table=facts)
@@ -275,9 +275,9 @@ class _ShareLabels(NamedTuple):
     words: bool
 
 
-def _numbers(column: np.ndarray) -> _ShareLabels:
+def _numbers(column: np.ndarray, how: SampleOptions) -> _ShareLabels:
     """Return labels that are numbers."""
-    values = numbers_of(column)
+    values = numbers_of(column, how.least)
     lacking = np.isnan(values)
     return _ShareLabels(values, lacking, _first_of(column, lacking), [], column.dtype.kind == "T")
 

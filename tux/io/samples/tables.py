@@ -230,7 +230,7 @@ class _SampleText(TableText):
         for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
             if kind is not None:
                 numbers[at] = to_numpy(column)
-                if faulty_values(self.asked, roles[at], numbers[at]).any():
+                if faulty_values(self.asked, roles[at], numbers[at], self.table.least).any():
                     raise arrow.UnreadableText("a number that may not be")
                 continue
             cells = Words.of(column.combine_chunks())
@@ -259,7 +259,7 @@ class _SampleText(TableText):
             others = "training" if place in self.before else "the first rows"
             return why if DECIMAL.fullmatch(cell) else f"{why} as in {others}"
         number = float(cell) if NUMBER.fullmatch(cell) else math.nan
-        return value_fault(self.asked, name, role, number, cell)
+        return value_fault(self.asked, name, role, number, self.table.least, cell)
 
     def cell_fault(self, cells: Sequence[str]) -> str:
         """Return the fault of a row, "" if it has none."""

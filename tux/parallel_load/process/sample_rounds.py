@@ -46,6 +46,7 @@ class SamplesAsked(msgspec.Struct):
     cross: Crosses | None = None
     classes: tuple[str, ...] | None = None
     numeric: bool = False
+    least: float | None = None  # label that is a number
     multiclass: bool = False
     hash_bits: int = 0
     plain_weights: bool = True
@@ -55,6 +56,7 @@ class SamplesAsked(msgspec.Struct):
         """Return the options with which a loader reads."""
         given = asdict(self)
         del given["plain_weights"]
+        given["least"] = -np.inf if self.least is None else self.least  # JSON has no infinity
         return SampleOptions(**given, on_bad_row=on_bad_row)
 
     @property
