@@ -139,6 +139,7 @@ LOSSES = {
     ),
     "lambdarank": Loss(
         *(logistic, logistic_loss, ranking.no_score, same, False, "rank:ndcg", "test_ndcg"),
+        low=0.0,
         ranks=True,
     ),
 }
