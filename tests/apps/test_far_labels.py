@@ -12,7 +12,7 @@ from tux.cli.main import main
 from tux.options.watcher import NullWatcher
 
 FAR = 1.7e9
-TOLERANCE = 1e-5  # 40 times the step of 64 bits there
+TOLERANCE = 1e-4  # 32 bits would be wrong by up to 64; blockpg keeps slopes in them
 MODELS = {
     "gbdt": lambda: tux.GBDT(loss="squared", max_iter=6, max_depth=3),
     "gbdt quantile": lambda: tux.GBDT(loss="quantile", max_iter=6, max_depth=3),
