@@ -24,6 +24,7 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 
+MOST_GRADE = 31  # 2^31 - 1 is the largest gain
 NEAR = 0.01  # of a difference of scores, as LightGBM has it
 
 
@@ -106,6 +107,18 @@ def rank_all(bounds, score):  # type: ignore[no-untyped-def]
         own = -score[bounds[q] : bounds[q + 1]]
         order[bounds[q] : bounds[q + 1]] = bounds[q] + np.argsort(own, kind="mergesort")
     return order
+
+
+def find_wrong_grades(grade):
+    """Return which of the grades are none, (n,): other numbers than whole ones that have a gain."""
+    return ~((grade >= 0) & (grade <= MOST_GRADE) & (grade == np.rint(grade)))
+
+
+def has_pairs(bounds, grade):
+    """Return whether a query has samples of two grades, which are in the order of queries."""
+    differ = np.diff(grade) != 0
+    differ[bounds[1:-1] - 1] = False  # the last sample of a query, and the first one of the next
+    return bool(differ.any())
 
 
 def gains(grade):

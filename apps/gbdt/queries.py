@@ -13,8 +13,6 @@ from tux.program.fields import data, total, value
 from tux.program.types import Context, Vertex
 from tux.stages.computed import metric
 
-MOST_GRADE = 31  # 2^31 - 1 is the largest gain
-
 
 def all_samples(p):
     """Return the number of samples, held-out ones too."""
@@ -26,7 +24,7 @@ RANKED = {
     "told_grade": total("f4", all_samples),
     "told_query": total("i4", all_samples),  # from 1; 0: of samples that have told nothing
     "slope": value("f8", 2, all_samples, kept=False),  # g and h
-    "train_ndcg": metric(),
+    "train_ndcg": metric(rises=True),
     "test_ndcg": metric(rises=True),
 }
 
@@ -58,11 +56,11 @@ def rank(tau):
     bounds = np.flatnonzero(np.diff(query, prepend=-1, append=-1))
     order = there[lambdas.rank_all(bounds, score)]
     grade = tau.told_grade[order].astype(np.float64)
-    good = (grade >= 0) & (grade <= MOST_GRADE) & (grade == np.rint(grade))
-    if not good.all():
+    wrong = lambdas.find_wrong_grades(grade)
+    if wrong.any():
         raise DataError(
-            f"the labels of {plural(int(np.count_nonzero(~good)), 'sample')} are no grades, such "
-            f"as {grade[~good][0]:g}",
-            do=f"give whole numbers from 0 to {MOST_GRADE}, the largest for the best",
+            f"the labels of {plural(int(np.count_nonzero(wrong)), 'sample')} are no grades, such "
+            f"as {grade[wrong][0]:g}",
+            do=f"give whole numbers from 0 to {lambdas.MOST_GRADE}, the largest for the best",
         )
     return order, bounds, grade

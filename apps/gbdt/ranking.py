@@ -13,7 +13,7 @@ from tux.apps.gbdt import lambdas
 from tux.apps.gbdt.quality import climb_trees
 from tux.apps.gbdt.queries import rank, tell
 from tux.base.errors import DataError
-from tux.stages import Exchange, ForEach, GlobalSync
+from tux.stages import Barrier, Exchange, ForEach, GlobalSync
 
 
 def no_score(mean):
@@ -41,12 +41,12 @@ def compare(tau, p):
     no query has samples of two grades.
     """
     order, bounds, grade = rank(tau)
-    g, h = lambdas.slopes(bounds, tau.told_score[order], grade, p.truncation)
-    if not h.any():
+    if not lambdas.has_pairs(bounds, grade):
         raise DataError(
             "no query has samples of different grades",
             do="give each query several samples; a query has all samples with the same qid",
         )
+    g, h = lambdas.slopes(bounds, tau.told_score[order], grade, p.truncation)
     tau.slope[:] = 0
     tau.slope[0, order], tau.slope[1, order] = g, h
     tau.train_ndcg = lambdas.mean_ndcg(bounds, grade, p.ndcg_at)
@@ -61,9 +61,11 @@ def take(sample, tau):
 
 
 def comparing_stages():
-    """Return the stages that derive the loss at the present scores."""
+    """Return the stages that derive the loss at the present scores. Samples wait for their slopes,
+    at any slack.
+    """
     told = ForEach("sample", tell, once=True), GlobalSync(compare)
-    return [*told, ForEach("sample", take)]
+    return [*told, Barrier(), ForEach("sample", take)]
 
 
 def judge(sample, edges, tau):

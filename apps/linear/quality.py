@@ -84,8 +84,7 @@ def report(tau, p):
 
 def quality_stages(program, loss, *, held_out):
     """Return the stages that measure all this, with the metrics of held-out samples only if there
-    are any. Solvers that search along a line know
-    their objective.
+    are any. Solvers that search along a line know their objective.
     """
     of, narrow = loss.wide and class_quality, judge_class if loss.of_classes else judge_number
     stages = []

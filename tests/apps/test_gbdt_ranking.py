@@ -122,6 +122,20 @@ def test_nothing_to_compare_is_refused():
         ranking.compare(tau, p)
 
 
+def test_pairs_are_those_of_grades_however_far_scores_are_apart():
+    tau, p = context(2), Row(truncation=30, ndcg_at=10)
+    for i, (grade, score) in enumerate([(1.0, 2000.0), (0.0, -2000.0)]):
+        ranking.tell(Row(id=i, score=score, label=grade, query=0), tau)
+    ranking.compare(tau, p)
+    assert tau.train_ndcg == 1.0 and not tau.slope.any()
+
+
+def test_queries_of_edges_are_numbers_from_0():
+    x, y, query = oracle.draw_queries([3, 4])
+    with pytest.raises(DataError, match="query -1 of sample .* queries are to be numbers from 0"):
+        run(ranked_edges(x, y, query - 1))
+
+
 # Runs.
 
 
@@ -150,6 +164,18 @@ def test_trees_are_those_of_the_oracle(k):
     scores = score_samples(wanted, new[0], 0.0)
     told = oracle.ndcg(scores.astype("f4"), new[1], new[2], 3)
     assert team.history("test_ndcg")[-1] == pytest.approx(told)
+
+
+@pytest.mark.slow(after=2)
+@pytest.mark.parametrize("delivery", range(4))
+def test_samples_wait_for_their_slopes_at_any_slack(delivery):
+    edges = ranked_edges(*oracle.draw_queries(SIZES))
+    of = {"ranked_samples": sum(SIZES), "max_iter": 3}
+    one = Team(program(**of), edges, k=1, jit=False).train(3)
+    how = {"k": 3, "by": "target", "slack": 8, "delivery": delivery}
+    team = Team(program(**of), edges, jit=False, **how).train(3)
+    for name in FIELDS:
+        assert np.array_equal(getattr(team.tau, name), getattr(one.tau, name)), name
 
 
 def run(data, of=(), **options):

@@ -29,6 +29,23 @@ def test_it_is_the_run_of_the_program():
     )
 
 
+@pytest.mark.slow
+def test_a_sample_of_weight_0_keeps_its_rank_as_in_a_run():
+    weight = (np.arange(len(Y)) % 3 > 0).astype(float)
+    model = tux.BoostedTreesRanker(**FEW).fit(X, Y, QUERY, weight)
+    run = tux.run(tux.GBDT(loss="lambdarank", **FEW), (X, Y, weight, QUERY), progress=False)
+    assert model.predict(X) == pytest.approx(np.asarray(run.predict(X)), abs=1e-6)
+
+
+def test_grades_that_are_none_have_no_score():
+    model = tux.BoostedTreesRanker(**FEW)
+    for wrong in (Y + 0.5, Y - 5.0, Y + 1500.0, Y * np.nan):
+        with pytest.raises(ValueError, match="grades are whole numbers from 0 to 31"):
+            model.score(X, wrong, QUERY)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(X[1:], Y, QUERY)
+
+
 def test_queries_that_do_not_fit_are_refused():
     model = tux.BoostedTreesRanker(**FEW)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.messages import message
 
+import tux
 from tux.base.errors import DataError, UsageError
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import read_samples
@@ -48,6 +49,23 @@ def test_parquet_and_memory(tmp_path):
         assert len(np.unique(found)) == 3 and found[1] == found[3]
     with pytest.raises(DataError, match=message("queries-of-s-for", "3", "4")):
         read_memory_samples(x, "x", y=y, queries=[1, 2, 3], **RANKED)
+
+
+def test_queries_of_libsvm_are_numbers_of_64_bits(file):
+    last = 2**64 - 2
+    numbers = (last, last - 1, 2**63, last, 10**18)
+    lines = "".join(f"{k % 2} qid:{number} 1:1\n" for k, number in enumerate(numbers))
+    found = queries(file(lines, "a.svm"))
+    assert found[0] == found[3] and len({*found}) == 4
+    for number in (last + 1, last + 2, 10**30):
+        with pytest.raises(DataError, match=f"the query '{number}' is too large a number"):
+            queries(file(lines + f"1 qid:{number} 1:1\n", "b.svm"))
+
+
+def test_queries_are_given_once():
+    frame = {"a": [1.0, 2.0], "qid": [1, 1], "label": [0, 1]}
+    with pytest.raises(UsageError, match="queries are given twice"):
+        tux.run(tux.GBDT(loss="lambdarank"), (frame, None, None, [1, 2]), progress=False)
 
 
 def test_bad_rows_keep_queries_in_step(file):

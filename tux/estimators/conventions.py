@@ -31,6 +31,7 @@ try:
     from sklearn.utils.validation import check_consistent_length as check_consistent_length
     from sklearn.utils.validation import check_is_fitted as check_is_fitted
     from sklearn.utils.validation import check_non_negative as check_non_negative
+    from sklearn.utils.validation import column_or_1d as column_or_1d
 except ImportError as error:
     raise UsageError(
         f"the estimators need scikit-learn 1.6 or later ({error})", do="pip install 'tux[sklearn]'"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tux.apps.gbdt.lambdas import mean_ndcg
+from tux.apps.gbdt.lambdas import MOST_GRADE, find_wrong_grades, mean_ndcg
 from tux.arrays.edges import EdgeData
-from tux.estimators.conventions import check_consistent_length, validate_data
+from tux.estimators.conventions import check_consistent_length, column_or_1d, validate_data
 from tux.estimators.matrices import REALS, in_32_bits, weights
 from tux.estimators.parameters import set_parameters
 from tux.estimators.trees import BoostedTrees
@@ -88,7 +88,11 @@ class BoostedTreesRanker(BoostedTrees):
         """Return the mean NDCG of queries at the first `ndcg_at` ranks; a query without a grade
         above 0 counts as 1.
         """
-        query, grade = _codes(qid, y), np.asarray(y, np.float64)
+        grade = column_or_1d(y, dtype=np.float64)
+        check_consistent_length(X, grade)
+        if find_wrong_grades(grade).any():
+            raise ValueError(f"grades are whole numbers from 0 to {MOST_GRADE}")
+        query = _codes(qid, grade)
         order = np.lexsort((-self.predict(X), query))  # stable: of equal scores the first one first
         bounds = np.flatnonzero(np.diff(query[order], prepend=-1, append=-1))
         return mean_ndcg(bounds, grade[order], self.ndcg_at)

@@ -61,7 +61,8 @@ class BoostedTrees(MatrixEstimator):
         fields of samples, (n,).
         """
         program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
-        there = np.flatnonzero(weight)  # others would have bins of their values
+        # samples that do not count would have bins of their values, but queries have ranks for them
+        there = np.arange(len(weight)) if more else np.flatnonzero(weight)
         X, label, weight = X[there], label[there], weight[there]
         known: dict[str, np.ndarray] = {"label": label.astype(np.float64)}
         known["weight"] = weight.astype(np.float32)
@@ -108,7 +109,7 @@ class BoostedTrees(MatrixEstimator):
         edges = self._edges(X)
         depth = self.trees_["feature"].shape[1].bit_length() - 2
         shape = {"max_iter": int(self.n_iter_[0]), "max_depth": depth}
-        program = GBDT(**self._chosen, **shape)
+        program = GBDT(**(getattr(self, "_chosen", None) or self._loss()), **shape)
         return scores(program, {"tau": self.trees_}, edges, "sample", self.n_jobs)
 
 

@@ -35,15 +35,17 @@ def check_labels(edges: EdgeData, program: Program) -> None:
     else:
         good, rule = abs(label) == 1, "-1 or +1"
     weight = np.asarray(known.get("weight", ()), np.float64)
+    query = np.asarray(known.get("query", ()), np.float64)
     heavy = (weight >= 0) & np.isfinite(weight)
-    for what, values, fine, is_to in (
-        ("label", label, good, rule),
-        ("weight", weight, heavy, "finite numbers from 0"),
+    for what, many, values, fine, is_to in (
+        ("label", "labels", label, good, rule),
+        ("weight", "weights", weight, heavy, "finite numbers from 0"),
+        ("query", "queries", query, query >= 0, "numbers from 0"),
     ):
         if not fine.all():
             at = int(np.flatnonzero(~fine)[0])
             raise DataError(
                 f"{what} {values[at]:g} of {program.edge.ends[0]} "
-                f"{edges.ids[program.edge.ends[0]].values[at]}: {what}s are to be {is_to}",
+                f"{edges.ids[program.edge.ends[0]].values[at]}: {many} are to be {is_to}",
                 do="Give such ones.",
             )

@@ -39,7 +39,7 @@ def query_numbers(samples: SampleData, train: EdgeData | None, kind: str) -> dic
     """
     if samples.query is None:
         return {}
-    before = () if train is None else train.vertex_fields[kind][FIELD]
+    before = () if train is None else train.vertex_fields[kind].get(FIELD, ())
     first = int(np.max(before)) + 1 if len(before) else 0
     return {FIELD: samples.query + np.int32(first)}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tux.graph.topology import Topology
 
 
-LOSS = 1e-5  # share of the range of labels that may be lost
+LOST_SHARE = 1e-5  # share of the range of labels that may be lost
 
 
 @dataclass(frozen=True)
@@ -199,14 +199,16 @@ class Samples(Input):
         """Return a sentence where labels are numbers that lose digits in the field `label`."""
         kind = program.edge.ends[0]
         label = np.asarray(facts.vertex_fields.get(kind, {}).get("label", ()))
-        held = label.astype(program.vertices[kind].fields["label"].dtype)
+        with np.errstate(over="ignore"):
+            held = label.astype(program.vertices[kind].fields["label"].dtype)
         if not self.numeric(program) or not len(label):
             return []
-        lost = float(np.abs(label - held).max())
-        if lost <= LOSS * np.ptp(label):
+        each = np.abs(label - held)
+        lost = float(each.max())
+        if lost <= LOST_SHARE * np.ptp(label):
             return []
-        do = f'declare label=data("f8") in {type(program).__name__}'
-        return [f"labels such as {label[0]:.15g} lose up to {lost:g} in {held.dtype}; {do}"]
+        such, do = label[each.argmax()], f'declare label=data("f8") in {type(program).__name__}'
+        return [f"labels such as {such:.15g} lose up to {lost:g} in {held.dtype}; {do}"]
 
     def specialise(self, program: AnyProgram, facts: EdgeFacts) -> AnyProgram:
         """Return the program with the names of the classes as parameters, so that the model knows

@@ -98,7 +98,9 @@ def load_for(
     if special.predict() is not None:
         score_of(special).check_returns()
     for name, value in special.parameters.items():
-        if value != program.parameters.get(name, value) and not str(value).startswith(INLINE):
+        if special.params[name].internal or str(value).startswith(INLINE):
+            continue
+        if value != program.parameters.get(name, value):
             watch.say(f"{one_line(f'{name} {value}', LONGEST_CHOICE)}, which suits these data")
     for text in call_hook(special.input, "doubts", special, facts):
         watch.warn(text)

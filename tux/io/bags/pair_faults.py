@@ -7,10 +7,10 @@ import re
 import numpy as np
 
 from tux.io.bags.entries import WHOLE, BagSpec
-from tux.io.bags.pair_lines import COUNT, LABEL, NOTHING, QUERY_DIGITS, WEIGHTED, Rules
+from tux.io.bags.pair_lines import COUNT, LABEL, MAX_QUERY, NOTHING, WEIGHTED, Rules
 from tux.io.source.text import NUMBER, is_plain_number, not_number, quote_word
 
-QUERY = rf"qid:\d{{1,{QUERY_DIGITS}}}"
+QUERY = re.compile(r"qid:0*(\d+)", re.ASCII)
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
@@ -24,7 +24,9 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
         head, _, weight = head.partition(":")
         if not NUMBER.fullmatch(weight) or not 0 <= float(weight) <= rules.heaviest:
             return f"the weight {quote_word(weight)} of the {asked.row} is no finite number from 0"
-    if rules.comments and pairs and re.fullmatch(QUERY, pairs[0], re.ASCII):
+    if rules.comments and pairs and (query := QUERY.fullmatch(pairs[0])):
+        if len(query[1]) > 20 or int(query[1]) > MAX_QUERY:
+            return f"the query {quote_word(query[1])} is too large a number"
         del pairs[0]
     if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
         return f"{quote_word(head)} is no label: it is not plain text"

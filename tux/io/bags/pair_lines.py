@@ -16,7 +16,8 @@ from tux.io.source.decimals import number_at
 NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # the beginning of a line; WEIGHTED: label:weight
 PASSED, ROW, BAD = range(3)  # the state of a line: passed over, a row, or a bad one
 
-QUERY_DIGITS = 18  # at most, of the number of a query
+MAX_QUERY = 2**64 - 2  # the largest number of a query
+_TENTH, _LAST = np.uint64(MAX_QUERY // 10), np.uint64(MAX_QUERY % 10)
 
 
 class Rules(NamedTuple):
@@ -127,17 +128,20 @@ def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
 
 @cached_njit
 def _query(text, i):  # type: ignore[no-untyped-def]
-    """Parse ``qid:number`` at text[i]. Returns the place after it and the number, i and -1 if there
-    is none.
+    """Parse ``qid:number`` at text[i]. Returns the place after it and the number, whose 64 bits are
+    those of an int64; i and -1 if there is none.
     """
     if not (text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == 58):
         return i, np.int64(-1)
-    end, number = i + 4, np.int64(0)
-    while 48 <= text[end] <= 57 and end < i + 4 + QUERY_DIGITS:
-        number = number * 10 + (text[end] - 48)
+    end, number = i + 4, np.uint64(0)
+    while 48 <= text[end] <= 57:
+        digit = np.uint64(text[end] - 48)
+        if number > _TENTH or number == _TENTH and digit > _LAST:
+            return i, np.int64(-1)
+        number = number * np.uint64(10) + digit
         end += 1
     good = end > i + 4 and (_is_blank(text[end]) or text[end] == 10)
-    return (end, number) if good else (i, np.int64(-1))
+    return (end, np.int64(number)) if good else (i, np.int64(-1))
 
 
 @cached_njit

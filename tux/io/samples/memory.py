@@ -148,6 +148,8 @@ def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
 
 def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
     """Give rows their queries; `queries` has an entry for each row of the input, bad ones too."""
+    if rows.query is not None:
+        raise UsageError("queries are given twice, once as a column", do="give them once")
     codes = query_codes(SampleLabels.of(label_column(queries)))
     there = len(rows.entries.rows) + asked.bad.count
     if len(codes) != there:

@@ -333,9 +333,9 @@ def _queries(
     """Return the queries of rows as numbers from 0, (n,) int32; and their labels and the rows
     without those that have no query, which are bad. DataError where none has one.
     """
-    if rows.query is None or (rows.query < 0).all():
+    if rows.query is None or (rows.query == -1).all():
         raise no_queries(asked)
-    lacking = np.flatnonzero(rows.query < 0)
+    lacking = np.flatnonzero(rows.query == -1)
     if len(lacking):
         rows = _drop_rows(rows, lacking, f"the {asked.row} has no query", asked.bad)
         label = np.delete(label, lacking)
