@@ -10,7 +10,7 @@ from tux.io.bags.entries import WHOLE, BagSpec
 from tux.io.bags.pair_lines import COUNT, LABEL, MAX_QUERY, NOTHING, WEIGHTED, Rules
 from tux.io.source.text import NUMBER, is_plain_number, not_number, quote_word
 
-QUERY = re.compile(r"qid:0*(\d+)", re.ASCII)
+QUERY = re.compile(r"qid:\d+", re.ASCII)
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
@@ -24,10 +24,13 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
         head, _, weight = head.partition(":")
         if not NUMBER.fullmatch(weight) or not 0 <= float(weight) <= rules.heaviest:
             return f"the weight {quote_word(weight)} of the {asked.row} is no finite number from 0"
-    if rules.comments and pairs and (query := QUERY.fullmatch(pairs[0])):
-        if len(query[1]) > 20 or int(query[1]) > MAX_QUERY:
-            return f"the query {quote_word(query[1])} is too large a number"
-        del pairs[0]
+    if (
+        rules.comments
+        and pairs
+        and QUERY.fullmatch(pairs[0])
+        and (why := _query_fault(pairs.pop(0)))
+    ):
+        return why
     if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
         return f"{quote_word(head)} is no label: it is not plain text"
     if rules.head == COUNT and not is_plain_number(head):
@@ -46,6 +49,13 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
         same = f"the numbers of {asked.column}s with the same hash" if asked.bits else ""
         return f"{same} add up beyond {asked.dtype}" if same else ""
     return f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
+
+
+def _query_fault(word: str) -> str:
+    number = word.removeprefix("qid:").lstrip("0")
+    if len(number) > 20 or int(number or "0") > MAX_QUERY:
+        return f"the query {quote_word(number)} is too large a number"
+    return ""
 
 
 def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
