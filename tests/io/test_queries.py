@@ -1,5 +1,7 @@
 """Queries of samples: in libsvm text, in tables, Parquet and memory."""
 
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,6 +68,16 @@ def test_queries_are_given_once():
     frame = {"a": [1.0, 2.0], "qid": [1, 1], "label": [0, 1]}
     with pytest.raises(UsageError, match="queries are given twice"):
         tux.run(tux.GBDT(loss="lambdarank"), (frame, None, None, [1, 2]), progress=False)
+
+
+@pytest.mark.parametrize("role", ["qid", "label"])
+@pytest.mark.parametrize("values", [[date(2020, 1, 1), date(2020, 1, 2)], [[1], [2]], [b"a", b"b"]])
+def test_columns_of_other_kinds_name_no_query_and_no_label(tmp_path, role, values):
+    table = {"a": [1.0, 2.0], "qid": [1, 2], "label": [0, 1]} | {role: values}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    how = RANKED | {"numeric": role != "label"}
+    with pytest.raises(DataError, match="not numbers, truth values or strings"):
+        read_samples(tmp_path / "a.parquet", **how)
 
 
 def test_bad_rows_keep_queries_in_step(file):

@@ -129,7 +129,8 @@ def _begin_table(
     what = roles_of(names, how, path)
     roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
     for at, role in enumerate(roles):
-        if role in CALLED and _parquet_kind(fields[at], path) != "number":
+        kind = _parquet_kind(fields[at], path) if role in (*CALLED, *CODED) else role
+        if role in CALLED and kind != "number":
             raise DataError(
                 f"{CALLED[role]}{names[at]} is a column of words",
                 where=path,
