@@ -247,13 +247,15 @@ def _samples(form: Any) -> Callable[[Path, bytes], object]:
         needed = choice(content, 2, "labels") == 0
         if content in VALID:
             weight, needed = None, False
+        ranked = needed and choice(content, 3, "ranked") == 0
         return read_samples(
             path,
             form=form,
             weight=weight,
             on_bad_row=skipping(content),
             require_labels=needed,
-            numeric=content not in VALID and choice(content, 2, "numeric") == 0,
+            numeric=ranked or content not in VALID and choice(content, 2, "numeric") == 0,
+            ranked=ranked,
         )
 
     return read
@@ -271,7 +273,7 @@ def _foreign(path: Path, content: bytes) -> object:
 
 def _sample_labels(path: Path, content: bytes) -> object:
     column = read_sample_labels(path)
-    return SampleLabels.of(column), numbers_of(column)
+    return SampleLabels.of(column), numbers_of(column, -np.inf)
 
 
 def vertices(path: Path, content: bytes) -> object:
