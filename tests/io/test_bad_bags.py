@@ -52,7 +52,11 @@ LINES = [  # form, line, what is wrong with it
     ("svm", "1 3", "'3' is no word:value"),
     ("svm", "1 3:1 qid:3", "'qid:3' is no word:value"),
     ("svm", "1 qid:x 3:1", "'qid:x' is no word:value"),
-    ("svm", "1 qid:1234567890123456789 3:1", "'qid:1234567890123456789' is no word:value"),
+    (
+        "svm",
+        "1 qid:123456789012345678901 3:1",
+        "the query '123456789012345678901' is too large a number",
+    ),
     ("svm", "1 qid: 3:1", "'qid:' is no word:value"),
     ("svm", "3:1", "a document without a label, but the first one has one"),
     ("svm", b"\xc3\xa9 3:1", "is no label"),
