@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
-from support.machines.stopped_runs import stop
+from support.machines.stopped_runs import stand_beside_ratings, stop
 from support.messages import message
-from support.programs.tiny_ratings import RATINGS
 
-from tux.base.background import Background
 from tux.base.errors import DataError
 from tux.run_folder.folder import read_metrics
 from tux.runs.session import resume
@@ -15,11 +13,7 @@ from tux.runs.session import resume
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Stand in a folder with ratings; each checkpoint is written before training goes on."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Background, "start", lambda self, work: bool(work()))
-    Path("ratings.csv").write_text(RATINGS)
-    Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
+    stand_beside_ratings(tmp_path, monkeypatch)
 
 
 def test_records_that_are_missing_are_told(here):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import drop_times, model
-from support.machines.stopped_runs import StopsInEpoch, stop, train
+from support.machines.stopped_runs import StopsInEpoch, stand_beside_ratings, stop, train
 from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
@@ -29,11 +29,7 @@ from tux.stages import Apply, Exchange, GlobalSync
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    # each checkpoint is written before training goes on, so that none is left out
-    monkeypatch.setattr(Background, "start", lambda self, work: bool(work()))
-    Path("ratings.csv").write_text(RATINGS)
-    Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
+    stand_beside_ratings(tmp_path, monkeypatch)
     return tmp_path
 
 

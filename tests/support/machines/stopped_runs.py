@@ -1,13 +1,26 @@
 """Runs of MF on tiny ratings, in the present folder, that stop within an epoch."""
 
 import os
+from pathlib import Path
 
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
+from tux.base.background import Background
 from tux.options.options import RunOptions
 from tux.runs.session import run
+
+
+def stand_beside_ratings(folder, monkeypatch):
+    """Go to a folder with ratings; each checkpoint is written before training goes on, so that none
+    is left out.
+    """
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Background, "start", lambda self, work: bool(work()))
+    Path("ratings.csv").write_text(RATINGS)
+    Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
 
 
 class StopsInEpoch(RecordingSilent):

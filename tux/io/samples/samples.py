@@ -99,8 +99,7 @@ def read_samples(
     labels, else one called label, y, target or class, and `weight` one of weights; `cross` names
     columns whose values together are features too (`tux.io.samples.crossed`). With `ranked`, rows
     belong to queries: libsvm's qid, or the column `query`, else one called qid or query. The file
-    `labels`
-    (text, one a line, or .npy) has the labels for a file without labels.
+    `labels` (text, one a line, or .npy) has the labels for a file without labels.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
     names the two, such as those of training; then the file may hold only one of them. With
