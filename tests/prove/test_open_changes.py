@@ -41,13 +41,23 @@ def test_a_mini_batch_leaves_changes_that_no_apply_behind_it_takes(stages, wante
     assert leaves_changes(program) is wanted
 
 
+@pytest.mark.parametrize(("all_rows", "wanted"), [(False, True), (True, False)])
+def test_an_apply_in_a_block_takes_its_range_of_a_type_that_edges_join(all_rows, wanted):
+    take = ApplySpec("page", "keep", all=all_rows)
+    stages = (MiniBatchSpec((ADD, take), BLOCKS, "src"),)
+    edge = EdgeSpec("linked", ("page", "page"), ())
+    program = ProgramSpec((VertexSpec("page", ()),), (edge,), (), {}, (), stages)
+    assert leaves_changes(program) is wanted
+
+
 def test_no_case_with_slack_leaves_changes():
     cases = [*map(draw_case, range(200)), *map(draw_open_case, range(100))]
     assert any(case.slack for case in cases)
     assert not any(case.slack and leaves_changes(case.program) for case in cases)
 
 
-def test_a_steady_case_that_leaves_changes_is_what_the_documents_say_at_slack_0():
-    case = draw_open_case(114900)
+@pytest.mark.parametrize("seed", [114900, 133972])
+def test_a_steady_case_that_leaves_changes_is_what_the_documents_say_at_slack_0(seed):
+    case = draw_open_case(seed)
     assert case.steady and leaves_changes(case.program) and case.slack == 0
     check_case(case)

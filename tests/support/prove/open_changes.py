@@ -33,12 +33,18 @@ def find_open(program: ProgramSpec, stages: Iterable, before: set[str]) -> set[s
 
 
 def find_open_in_block(program: ProgramSpec, batch: MiniBatchSpec) -> set[str]:
-    """Return the types at the ends of a block's Exchanges that have no Apply behind the last."""
+    """Return the types at the ends of a block's Exchanges that have no Apply behind the last. Where
+    edges join vertices of one type, an Apply without `all` takes those of the block's range alone.
+    """
     opened = set[str]()
     ends = {edge.name: edge.ends for edge in program.edges}
+    joined = set[str]()  # the types of edges that join one
     for stage in batch.stages if batch.size else ():  # one block leaves nothing to later ones
         if isinstance(stage, ExchangeSpec):
-            opened.update(ends[stage.edge] if stage.edge else program.edges[0].ends)
+            of = ends[stage.edge] if stage.edge else program.edges[0].ends
+            opened.update(of)
+            joined.update(of if of[0] == of[1] else ())
         elif isinstance(stage, ApplySpec) and stage.gather:
-            opened.discard(stage.vertex)
+            if stage.all or stage.vertex not in joined:
+                opened.discard(stage.vertex)
     return opened
