@@ -38,7 +38,8 @@ _METRICS = {
     name: metric() for name in ("objective", "nonzeros", "change", "penalty_l1", "undone_passes")
 }
 _FLAGS = {
-    name: value("b1") for name in ("full", "rose", "taken", "undone", "anew", "changed", "ended")
+    name: value("b1")
+    for name in ("full", "rose", "overshot", "taken", "undone", "anew", "changed", "ended")
 }
 _PASS = (
     "F",
@@ -55,6 +56,7 @@ _PASS = (
 )
 _STEPS = (
     "stiff",
+    "damping",
     "floor",
     "top",
     "heaviest",
@@ -62,7 +64,9 @@ _STEPS = (
     "mark",
     "last_mark",
     "backed",
-    "size",
+    "size",  # the sum of |w|
+    "last_size",
+    "trial_size",
     "crowd",
 )
 _NUMBERS = {name: value("f8") for name in (*_PASS, *_STEPS, "error", "last_error")}
@@ -73,9 +77,9 @@ _SPANNED = {
     "pulls": (KEPT,),
     "norms": (KEPT, KEPT),
 }
-_SUMS = {name: total() for name in ("loss", "absolute", "square", "nonzero")} | {
-    name: total(*n) for name, n in _SPANNED.items()
-}
+_SUMS = {
+    name: total() for name in ("loss", "curved", "raised", "absolute", "square", "nonzero")
+} | {name: total(*n) for name, n in _SPANNED.items()}
 _SUMS |= {name: total(len(SHARES)) for name in ("lengths", "squares")} | {
     name: total(combine="max") for name in ("most", "steepest")
 }

@@ -1,8 +1,8 @@
 """BlockPG between passes: whether a pass stands, how stiff the next one is, and whether it goes
 over all features.
 
-A pass that has raised F is undone unless the search (`tux.apps.blockpg.span`) mends it, and the
-steps after it are stiffer: F never rises.
+A pass that has raised F is undone unless the search (`tux.apps.blockpg.span`) mends it: F never
+rises. If that was more than noise, the steps after it are stiffer.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ SHARE, MAX_PASSES_BETWEEN = 0.3, 8
 # curvature after a pass that raised F, after another; its least share of the most that there is
 STIFFER, SOFTER, FLOOR = 2.0, 0.7, 1 / 4
 ROUNDING = 1e-14  # relative changes of F that mean nothing
+NOISE = 1e-10  # relative rises of F that slopes may make, whose sums over entries have 32 bits
 
 
 def decide(tau, p):
     """Compute, after a pass, F; whether it rose; whether the next pass is full; and the direction
     in which to search, if any.
     """
-    tau.last, tau.last_penalty = tau.F, tau.penalty
+    tau.last, tau.last_penalty, tau.last_size = tau.F, tau.penalty, tau.size
     tau.penalty = tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.F, tau.size, tau.nonzeros = tau.loss + tau.penalty, tau.absolute, tau.nonzero
     gained, tau.rose = tau.last - tau.F, not tau.F <= tau.last * (1 + ROUNDING)
+    tau.overshot = not tau.F <= tau.last * (1 + NOISE)
     after_pass(tau)
+    tau.damping = tau.stiff * (max(1.0, tau.raised / tau.curved) if tau.curved > 0 else 1.0)
     tau.change, tau.last_mark = np.nan, tau.mark
     # since the last such pass, the searches after it and the passes between included
-    if tau.full and not tau.rose:
-        tau.change, tau.mark = (
-            (abs(tau.mark - tau.F) / max(tau.F, 1e-300) if tau.mark < np.inf else np.nan),
-            tau.F,
-        )
+    if tau.full and not tau.overshot:
+        tau.mark = min(tau.F, tau.last)  # what is a little above is undone
+        if tau.last_mark < np.inf:
+            tau.change = share_of_change(tau, tau.mark)
     if tau.full:
         # the first pass moves the samples most, and features at rest were looked at before it
         tau.gained_full, tau.since, tau.full = gained, 0, bool(tau.last_mark == np.inf)
@@ -51,6 +53,14 @@ def decide(tau, p):
         if (tau.rose or slow or p.fit_intercept) and not tau.change <= p.tol
         else 0
     )
+
+
+def share_of_change(tau, after):
+    """Return by what share F has changed since the last mark; times how much more curvature the
+    steps of the pass have expected than there is. So a pass that hardly moves, because its steps
+    are short, is no sign of the optimum.
+    """
+    return tau.damping * abs(tau.last_mark - after) / max(after, 1e-300)
 
 
 def accept_alone(tau, p):
@@ -71,10 +81,10 @@ def accept(tau, p, crowd):
     trial = tau.loss + tau.trial_penalty
     tau.taken = bool(tau.x.any() and is_lower(trial, tau))
     if tau.taken:
-        tau.F, tau.penalty = trial, tau.trial_penalty
+        tau.F, tau.penalty, tau.size = trial, tau.trial_penalty, tau.trial_size
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
     stiff, floor = tau.stiff, tau.floor
-    if tau.rose:
+    if tau.overshot:
         most = p.loss.bend
         tau.stiff, tau.floor = tau.stiff * STIFFER, min(most, max(FLOOR * most, 4 * tau.floor))
     else:
@@ -95,6 +105,7 @@ def accept(tau, p, crowd):
     if tau.undone:
         tau.backed += 1
         tau.b, tau.penalty, tau.F, tau.moved[:] = tau.before, tau.last_penalty, tau.last, 0
+        tau.size = tau.last_size
     elif tau.taken:
         tau.b += tau.x[KEPT] + tau.x[:KEPT] @ tau.moved
         tau.moved[tau.at] = tau.b - tau.before
@@ -123,7 +134,8 @@ def close_pass(tau, p):
     if tau.changed:
         tau.F = tau.loss + tau.penalty
     if tau.anew and not np.isnan(tau.change):
-        tau.change, tau.mark = abs(tau.last_mark - tau.F) / max(tau.F, 1e-300), tau.F
+        tau.change = share_of_change(tau, tau.F)
+        tau.mark = tau.F
     tau.undone_passes = tau.backed if tau.backed else np.nan  # told once there is one
     tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
     tau.at = (tau.at + 1) % KEPT

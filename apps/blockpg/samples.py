@@ -67,10 +67,12 @@ def weigh_sample(sample, tau, p):
 
 
 def measure(sample, tau, p):
-    """Add up the loss after a pass, and its slopes and curvatures along the last displacements of m
-    and along a constant.
+    """Add up the loss after a pass, its curvature, without and with its floor, and slopes and
+    curvatures along the last displacements of m and along a constant.
     """
     renew_model(sample, tau, p)
+    tau.curved += sample.h
+    tau.raised += max(sample.h, sample.c * tau.floor)
     sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.fit_intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]

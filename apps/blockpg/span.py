@@ -84,4 +84,4 @@ def choose(tau, p):
     model = t * (tau.model_slopes @ tau.x) + t * t / 2 * (tau.x @ tau.model @ tau.x) + penalty
     best = int(np.argmin(model))
     tau.x[:] = tau.x * t[best]
-    tau.trial_penalty = penalty[best]
+    tau.trial_penalty, tau.trial_size = penalty[best], tau.lengths[best]

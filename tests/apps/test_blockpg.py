@@ -191,33 +191,6 @@ def test_a_large_penalty_leaves_no_weight():
     assert result_of(fit(MADE, l1=edge * 0.999))[1].any()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 2])
-def test_a_path_of_penalties(k):
-    """From where all weights are 0 down to l1, in equal steps of the logarithm; each run ends at
-    its own optimum.
-    """
-    team = fit(MADE, path=5, l1=0.5, k=k, tol=1e-11, epochs=1000, blocks=8 if k > 1 else 0)
-    records = team.records[0]
-    last = {record["penalty_l1"]: record for record in records}
-    first = oracle.steepest(MADE)
-    np.testing.assert_allclose(list(last), np.geomspace(first, 0.5, 5), rtol=1e-5)
-    assert list(last) == sorted(last, reverse=True) and len(records) < 1000
-    for penalty, record in last.items():
-        best, w, _ = oracle.solve(MADE, penalty)
-        assert best * (1 - 1e-9) <= record["objective"] <= best * (1 + 1e-6)
-    nonzeros = [record["nonzeros"] for record in last.values()]
-    assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(result_of(team)[1])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("count", [2, 3, 4, 7])
-def test_a_path_ends_at_the_penalty_itself(count):
-    team = fit(MADE, path=count, l1=1.0, tol=1e-3, epochs=1000, jit=False)
-    penalties = {record["penalty_l1"] for record in team.records[0]}
-    assert len(penalties) == count and min(penalties) == 1.0
-
-
 # Data that are ill made.
 
 ZERO = MADE._replace(x=np.where(np.arange(len(MADE.y))[:, None] % 7 == 0, 0, MADE.x))
@@ -284,8 +257,8 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
     data, undone, accept = draw_samples(n=60, p=20, share=1.0), [], passes.accept
     data.x[:] = (data.x + 3 * data.x[:, :1]).astype("f4")
 
-    def record_undone(tau, p):
-        accept(tau, p)
+    def record_undone(tau, p, crowd):
+        accept(tau, p, crowd)
         undone.append((bool(tau.undone), float(tau.stiff)))
 
     monkeypatch.setattr(passes, "accept", record_undone)

@@ -12,6 +12,7 @@ from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_sampl
 from tux.apps.blockpg import coordinate, quality, samples, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.blockpg.losses import LOSSES
+from tux.apps.blockpg.passes import accept_alone, decide, share_of_change
 from tux.options.options import RunOptions
 from tux.predict.export import export
 from tux.program.report import Model
@@ -149,6 +150,24 @@ def test_a_pass_beyond_all_numbers_is_not_searched():
     )
     tau.l1, tau.model, tau.model_slopes = 1.0, np.zeros((4, 4)), np.zeros(4)
     assert not span.direction(tau, Row(l2=0.0)).any()
+
+
+def test_a_change_by_short_steps_is_no_sign_of_the_optimum():
+    tau = Row(damping=1.0, last_mark=100.001)
+    assert share_of_change(tau, 100.0) == pytest.approx(1e-5)
+    tau.damping = 64.0
+    assert share_of_change(tau, 100.0) == pytest.approx(64e-5)
+
+
+@pytest.mark.parametrize(("rise", "stiff"), [(1e-13, 1.4), (1e-6, 4.0)])
+def test_steps_are_stiffer_only_after_a_rise_that_is_no_noise(rise, stiff):
+    p = Row(loss=LOSSES["logistic"], tol=1e-7, l2=0.0, fit_intercept=False)
+    tau = fit(MADE, epochs=2, jit=False).tau
+    tau.F, tau.penalty, tau.stiff, tau.loss = 100.0, 0.0, 2.0, 100.0 * (1 + rise)
+    decide(tau, p)
+    accept_alone(tau, p)
+    assert tau.undone and tau.F == 100.0
+    assert tau.stiff == pytest.approx(stiff)
 
 
 def test_probability():
