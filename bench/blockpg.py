@@ -77,17 +77,22 @@ def full_passes(records: Sequence[dict[str, Any]]) -> list[float]:
     return [ends[i + 1] - ends[i] for i, r in enumerate(records) if "change" in r and i]
 
 
+def l1_words() -> dict[str, Any]:
+    """Return the words by which scikit-learn's logistic regression is told of an L1 penalty."""
+    import sklearn
+
+    recent = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+    return {"l1_ratio": 1.0} if recent else {"penalty": "l1"}
+
+
 def liblinear(samples: SampleData, l1: float) -> list[tuple[float, float]]:
     """Return (seconds, objective) at each tolerance."""
-    import sklearn
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
     edges = samples.edges
     shape = len(samples.label), len(edges.ids[edges.ends[1]])
     x = csr_matrix((edges.fields["value"].astype("f8"), (edges.src, edges.dst)), shape)
-    recent = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
-    norm: dict[str, Any] = {"l1_ratio": 1.0} if recent else {"penalty": "l1"}
     out = []
     for tolerance in TOLERANCES:
         seconds = []
@@ -98,7 +103,7 @@ def liblinear(samples: SampleData, l1: float) -> list[tuple[float, float]]:
                 fit_intercept=False,
                 tol=tolerance,
                 max_iter=3000,
-                **norm,
+                **l1_words(),
             )
             with warnings.catch_warnings():
                 # that it has not converged is seen from the objective

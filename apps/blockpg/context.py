@@ -22,6 +22,7 @@ SAMPLE: dict[str, Any] = {
     "near": mirror("i4"),
     "before": mirror("f8"),
     "moved": mirror("f8", ALL),
+    "trial": mirror("f4", 2),  # r and h where the search leads
     "dual": mirror("f8"),
 }
 FEATURE: dict[str, Any] = {
@@ -39,7 +40,17 @@ _METRICS = {
 }
 _FLAGS = {
     name: value("b1")
-    for name in ("full", "rose", "overshot", "taken", "undone", "anew", "changed", "ended")
+    for name in (
+        "full",
+        "rose",
+        "overshot",
+        "searching",
+        "taken",
+        "undone",
+        "anew",
+        "changed",
+        "ended",
+    )
 }
 _PASS = (
     "F",

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages import Apply, Exchange, MiniBatch, Repeat
+
+SWEEPS = 4  # of a pass over the features that move; a new model costs all samples
 
 
 def add_resting_slope(feature, edges, tau):
@@ -81,8 +83,8 @@ def scatter(feature, edges):
 
 def sweep(blocks, *, groups):
     """Return the stages of a pass over the features in `blocks` blocks (0: one by one, or a group
-    at a time). Only steps one by one must wait for each other; in a block those at rest are looked
-    at together with the others.
+    at a time). Only steps one by one must wait for each other, and may go on along the same model;
+    in a block those at rest are looked at together with the others.
     """
     steps = (
         Exchange(gather, additive=True),
@@ -92,4 +94,4 @@ def sweep(blocks, *, groups):
     if blocks or groups:
         return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
     looks = Exchange(add_resting_slope, additive=True), Apply("feature", wake_by_slope)
-    return [*looks, MiniBatch(*steps, vertices=1, awake="active")]
+    return [*looks, Repeat(MiniBatch(*steps, vertices=1, awake="active"), times=SWEEPS)]

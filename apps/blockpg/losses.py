@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.base.log_one_plus import log_one_plus
+
 MAX_DUAL = 1 - 1e-16  # of a dual variable of the logistic loss, which is below 1
 
 
@@ -29,7 +31,7 @@ def logistic_model(y, m, c, width):
     e = math.exp(-abs(z))
     q = 1 / (1 + e)
     slope = -y * c * (e * q if z > 0 else q)
-    return c * (math.log1p(e) - min(z, 0.0)), slope, c * e * q * q
+    return c * (log_one_plus(e) - min(z, 0.0)), slope, c * e * q * q
 
 
 def logistic_slope(y, m, c, width):

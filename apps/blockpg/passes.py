@@ -131,7 +131,7 @@ def close_pass(tau, p):
     """Set F to its present value, and, where m was made anew, its change; move on to the place of
     the next displacement.
     """
-    if tau.changed:
+    if tau.undone or tau.anew:
         tau.F = tau.loss + tau.penalty
     if tau.anew and not np.isnan(tau.change):
         tau.change = share_of_change(tau, tau.F)

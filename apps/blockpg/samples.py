@@ -40,15 +40,16 @@ def check_loss(program, knows):
 
 
 def renew_model(sample, tau, p):
-    """Compute the model anew from m. u is h made stiff, has a floor, and is more where many
-    features move.
-    """
-    loss, slope, curve = p.loss.model(sample.label - tau.level, sample.m, sample.c, p.epsilon)
-    sample.r, sample.h = slope, curve
-    sample.u = (
-        max(curve, sample.c * tau.floor) * tau.stiff * (1 + tau.crowd * max(0, sample.near - 1))
-    )
+    """Compute the model anew from m, and add up the loss."""
+    loss, sample.r, sample.h = p.loss.model(sample.label - tau.level, sample.m, sample.c, p.epsilon)
     tau.loss += loss
+
+
+def set_curvature(sample, tau):
+    """Set u: it is h made stiff, has a floor, and is more where many features move."""
+    sample.u = (
+        max(sample.h, sample.c * tau.floor) * tau.stiff * (1 + tau.crowd * max(0, sample.near - 1))
+    )
 
 
 def weigh_sample(sample, tau, p):
@@ -81,11 +82,16 @@ def measure(sample, tau, p):
 
 
 def attempt(sample, tau, p):
-    """Add up the loss where the search leads."""
+    """Add up the loss where the search leads, and keep the model there."""
+    if not tau.searching:
+        return
     m = sample.m
     for a in range(ALL):
         m += tau.x[a] * sample.moved[a]
-    tau.loss += p.loss.model(sample.label - tau.level, m, sample.c, p.epsilon)[0]
+    loss, sample.trial[0], sample.trial[1] = p.loss.model(
+        sample.label - tau.level, m, sample.c, p.epsilon
+    )
+    tau.loss += loss
 
 
 def follow_weights(sample, tau):
@@ -105,14 +111,17 @@ def follow_weights(sample, tau):
 
 
 def keep_margin(sample, tau, p):
-    """Keep m, from which the next pass starts. A step that was taken is part of the last
-    displacement, as m now is.
+    """Keep m, from which the next pass starts, and its model. A step that was taken is part of the
+    last displacement, as m now is.
     """
     if tau.taken and not tau.undone:
         sample.moved[tau.at] = sample.m - sample.before
+        sample.r, sample.h = sample.trial[0], sample.trial[1]
     sample.before = sample.m
-    if tau.changed:
+    if tau.undone or tau.anew:
         renew_model(sample, tau, p)
+    if tau.changed:
+        set_curvature(sample, tau)
 
 
 def pass_on(feature, edges, tau):

@@ -84,4 +84,5 @@ def choose(tau, p):
     model = t * (tau.model_slopes @ tau.x) + t * t / 2 * (tau.x @ tau.model @ tau.x) + penalty
     best = int(np.argmin(model))
     tau.x[:] = tau.x * t[best]
+    tau.searching = bool(tau.x.any())
     tau.trial_penalty, tau.trial_size = penalty[best], tau.lengths[best]

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from tux.apps.gbdt import classes, quantiles, ranking
 from tux.apps.gbdt.growing import LEAST_H
 from tux.base.errors import DataError
+from tux.base.log_one_plus import log_one_plus
 
 MAX_STEP = 0.7
 MAX_EXPONENT = 700.0  # of a number in double precision
@@ -37,7 +38,7 @@ def logistic(y, m, alpha):
 
 def logistic_loss(y, m, alpha):
     """Return the logistic loss alone."""
-    return math.log1p(math.exp(-abs(m))) - min(y * m, 0.0)
+    return log_one_plus(math.exp(-abs(m))) - min(y * m, 0.0)
 
 
 def log_odds(mean):

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tux.apps.linear import classes, softmax
+from tux.base.log_one_plus import log_one_plus
 
 
 def logistic(y, m, width):
@@ -26,7 +27,7 @@ def logistic(y, m, width):
     z = y * m
     e = math.exp(-abs(z))
     q = 1 / (1 + e)
-    return math.log1p(e) - min(z, 0.0), -y * (e * q if z > 0 else q)
+    return log_one_plus(e) - min(z, 0.0), -y * (e * q if z > 0 else q)
 
 
 def logistic_slope(y, m, width):

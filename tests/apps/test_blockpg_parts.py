@@ -29,6 +29,7 @@ def test_renew():
             Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0, level=0.0),
         )
         samples.renew_model(sample, tau, Row(loss=LOSSES["logistic"], epsilon=1.0))
+        samples.set_curvature(sample, tau)
         chance = 1 / (1 + np.exp(min(label * m, 700)))
         assert tau.loss == pytest.approx(c * np.logaddexp(0, -label * m))
         assert sample.r == pytest.approx(-label * c * chance, rel=1e-12, abs=1e-300)
