@@ -32,7 +32,7 @@ from tux.arrays.edges import EdgeData
 from tux.inputs.samples import samples_to_edges
 from tux.io.samples.samples import read_samples
 
-COUNT, LEAST, GOAL = 100, 0.01, 1e-6
+PENALTIES, LAST_SHARE, GOAL_EXCESS = 100, 0.01, 1e-6
 PASSES = 100_000
 write = sys.stdout.write
 
@@ -56,7 +56,7 @@ class PathData(NamedTuple):
         x = csc_matrix((edges.fields["value"].astype("f8"), (edges.src, edges.dst)), shape)
         x.sort_indices()
         largest = float(np.abs(x.T @ y).max()) / 2
-        return PathData(edges, x, y, np.geomspace(largest, largest * LEAST, COUNT))
+        return PathData(edges, x, y, np.geomspace(largest, largest * LAST_SHARE, PENALTIES))
 
     def objectives(self, weights: np.ndarray) -> np.ndarray:
         """Return F at each penalty, of the weights (features, penalties)."""
@@ -70,7 +70,7 @@ Fit = Callable[[PathData, float], np.ndarray]
 
 def fit_tux(data: PathData, tolerance: float) -> np.ndarray:
     """Fit with tux."""
-    program = BlockPG(l1=float(data.penalties[-1]), path=COUNT, tol=tolerance)
+    program = BlockPG(l1=float(data.penalties[-1]), path=PENALTIES, tol=tolerance)
     last = {
         record["penalty_l1"]: record["objective"]
         for record in train_records(program, data.edges, PASSES)
@@ -172,9 +172,9 @@ def compare(path: Path, names: Sequence[str], runs: int) -> None:
     first = 0.0
     for name, every in found.items():
         worst = [float((each.objectives / least).max() - 1) for each in every]
-        good = [k for k, excess in enumerate(worst) if excess <= GOAL]
+        good = [k for k, excess in enumerate(worst) if excess <= GOAL_EXCESS]
         if not good:
-            write(f"  {name:<10} not within {GOAL:g}: {min(worst):.1e}\n")
+            write(f"  {name:<10} not within {GOAL_EXCESS:g}: {min(worst):.1e}\n")
             continue
         best = min(good, key=lambda k: every[k].seconds)
         seconds = every[best].seconds
