@@ -96,7 +96,7 @@ class Run:
     @property
     def parameters(self) -> dict[str, Any]:
         """The program's parameters by name."""
-        return dict(self._record.parameters)
+        return self._record.shown_parameters
 
     @property
     def seed(self) -> int:

@@ -45,7 +45,7 @@ class Param:
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
-    internal: bool = False  # the run sets it, so it is no flag
+    internal: bool = False  # the run sets it, and no user
     # says what the numbers of a model mean, which a later run goes on with; choices that are mapped
     # to the same mean the same
     fixed: bool | Mapping[Any, str] = False
@@ -134,7 +134,7 @@ def param(
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
     `fixed`: a run that begins with the model of another run has the same value, or one that `fixed`
     maps to the same text, or is refused.
-    `internal`: the input sets it (`specialise`), and it is no flag.
+    `internal`: the input sets it (`specialise`), and users do not see it.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
@@ -159,6 +159,16 @@ def param(
         internal=internal,
         meanings=meanings,
     )
+
+
+def settable(params: Mapping[str, Param]) -> list[str]:
+    """Return the names of the parameters that users set."""
+    return [name for name, declared in params.items() if not declared.internal]
+
+
+def internal_names(params: Mapping[str, Param]) -> list[str]:
+    """Return the names of the parameters that runs set."""
+    return [name for name, declared in params.items() if declared.internal]
 
 
 def is_meaning(thing: Any) -> bool:
