@@ -49,12 +49,10 @@ def no_label(path: str, first: str) -> DataError:
     )
 
 
-def no_queries(asked: BagSpec) -> DataError:
-    """Return the error about rows none of which has a query."""
+def no_queries(asked: BagSpec, do: str) -> DataError:
+    """Return the error about rows none of which has a query, with the advice `do`."""
     return DataError(
-        f"the {asked.row}s of {asked.path} have no queries, by which they are ranked",
-        do="Write qid:7 behind the label in libsvm text, or name a column with --query; a table's "
-        "column qid or query is found by its name.",
+        f"the {asked.row}s of {asked.path} have no queries, by which they are ranked", do=do
     )
 
 

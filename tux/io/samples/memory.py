@@ -26,12 +26,14 @@ from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
 from tux.io.samples.queries import query_codes
-from tux.io.samples.samples import SampleData, samples_of, with_labels
+from tux.io.samples.samples import QUERY_RULES, SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
 from tux.io.source.text import BadRows
 from tux.io.vertices.arrays import is_absent
 
 LABELS = "the labels"
+BESIDE = "Give them as the fourth part of the data: (X, y, None, qid)."
+FRAME_RULE = f"{QUERY_RULES['table']} {BESIDE}"
 
 
 def read_memory_samples(
@@ -72,7 +74,7 @@ def read_memory_samples(
         rows = _set_weights(rows, weights, asked)
     if queries is not None:
         rows = _set_queries(rows, queries, asked)
-    found = samples_of(rows, asked, kinds, how)
+    found = samples_of(rows, asked, kinds, how, FRAME_RULE if framed else BESIDE)
     return found._replace(edges=number_from_zero(found.edges, ends[0]))
 
 
@@ -107,9 +109,9 @@ def _separate_labels(
     return read_sample_labels(labels), Places(os.fspath(labels))
 
 
-def label_column(y: Any) -> np.ndarray:
-    """Convert labels of any library to one column of numbers, booleans or strings, (n,); "" for a
-    missing one. Raises `DataError` for anything else.
+def label_column(y: Any, what: str = "labels") -> np.ndarray:
+    """Convert labels, or `what` else names samples, of any library to one column of numbers,
+    booleans or strings, (n,); "" for a missing one. Raises `DataError` for anything else.
     """
     check_unmasked(y)
     array = np.asarray(y)
@@ -122,7 +124,7 @@ def label_column(y: Any) -> np.ndarray:
         array = array.astype(STRING)
     if array.ndim != 1 or array.dtype.kind not in "biufT":
         raise DataError(
-            f"labels are one column of numbers or words, not {array.dtype} of shape {array.shape}"
+            f"{what} are one column of numbers or words, not {array.dtype} of shape {array.shape}"
         )
     return array
 
@@ -150,7 +152,7 @@ def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
     """Give rows their queries; `queries` has an entry for each row of the input, bad ones too."""
     if rows.query is not None:
         raise UsageError("queries are given twice, once as a column", do="give them once")
-    codes = query_codes(SampleLabels.of(label_column(queries)))
+    codes = query_codes(SampleLabels.of(label_column(queries, "queries")))
     there = len(rows.entries.rows) + asked.bad.count
     if len(codes) != there:
         raise DataError(
