@@ -112,6 +112,7 @@ class GBDT(Program):
     entry = Edge("sample", "feature", value=data("f8"), bin=mirror("u1"), held_out="sample")
     tau = Context(**CONTEXT, **JUDGED)
 
+    step_parameters = ()  # a smaller learning rate makes no number finite
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
     def __init__(self, *nameless, **parameters):

@@ -19,7 +19,7 @@ from tux.apps.linear import averaging, copies, lbfgs, newton, prior, start, stoc
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import ALIKE, LOSSES
 from tux.apps.linear.path import PATH, is_optimal
-from tux.apps.linear.penalties import PENALTIES, check
+from tux.apps.linear.penalties import PENALTIES, check, step_parameters
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.solving import KEPT, SOLVING
@@ -116,6 +116,7 @@ class Linear(Program):
         super().__init__(*nameless, **parameters)
         check(self)
         self.monitor = MEAN_LOSS[LOSSES[self.loss].likely]
+        self.step_parameters = step_parameters(self)
         self.agree = "path" if self.solver in SEARCHING else "optimum"
 
     def setup(self):

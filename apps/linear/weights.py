@@ -58,10 +58,8 @@ class LinearReport(SparseReport):
         found = [record["objective"] for record in records if "objective" in record]
         if not found or found[-1] <= LOWER * min(found):
             return []
-        return [
-            f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}; a smaller "
-            "--learning-rate may mend it"
-        ]
+        smaller = "; a smaller --learning-rate may mend it" if program.step_parameters else ""
+        return [f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}{smaller}"]
 
     def history(self, program, records):
         """Return the path."""
