@@ -233,6 +233,14 @@ def _warn(text: str) -> None:
     warn_caller(text, FutureWarning)
 
 
+def choose_monitor(program: Program, app: type[Program], name: str) -> None:
+    """Have a program, of the class `app` or a subclass, monitor the metric `name`, unless the
+    subclass names one itself.
+    """
+    if type(program).monitor == app.monitor:
+        program.monitor = name
+
+
 STAGED = ("setup", "stages", "evaluate")
 """The methods of a program that return stages."""
 
