@@ -11,7 +11,7 @@ from tux.program.program import rebuild
 EDGES = [("a", "b"), ("b", "c")]
 
 
-class Counted(tux.Graph):
+class CountedPages(tux.Graph):
     """Edges whose vertices are counted for a parameter."""
 
     def specialise(self, program, facts):
@@ -23,7 +23,7 @@ class Sized(tux.Program):
 
     share: float = tux.param(0.5, "share of each page", low=0)
     held: int = tux.param(0, "pages of the data", low=0, internal=True)
-    input = Counted()
+    input = CountedPages()
     page = tux.Vertex(rank=tux.value("f8"))
     link = tux.Edge("page", "page")
     tau = tux.Context(all=tux.value("f8", "held"))

@@ -95,7 +95,7 @@ class Run:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The program's parameters by name."""
+        """The program's parameters by name, without those that runs set by themselves."""
         return self._record.shown_parameters
 
     @property

@@ -10,6 +10,13 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.source.text import ADVICE, NUMBER, quote_word
 
+QUERY_RULES = {
+    "svm": "Write qid:7 behind each label, with the query's number.",
+    "table": "Name their column with --query; one called qid or query is found by its name.",
+    "npz": "A matrix has none: give libsvm text with qid:7 behind each label, or a table.",
+}
+"""Advice to the user about a file of each form without queries."""
+
 
 def several_error(text: str, place: str) -> DataError:
     """Return the error about a label whose `text` looks like several."""

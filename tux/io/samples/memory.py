@@ -20,13 +20,14 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.crossed import no_columns_to_cross
+from tux.io.samples.faults import QUERY_RULES
 from tux.io.samples.label_files import read_sample_labels
 from tux.io.samples.labels import F4, SampleLabels, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
 from tux.io.samples.queries import query_codes
-from tux.io.samples.samples import QUERY_RULES, SampleData, samples_of, with_labels
+from tux.io.samples.samples import SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
 from tux.io.source.text import BadRows
 from tux.io.vertices.arrays import is_absent

@@ -27,6 +27,7 @@ from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
 from tux.io.samples.crossed import no_columns_to_cross
 from tux.io.samples.faults import (
+    QUERY_RULES,
     label_count_error,
     label_error,
     label_fault,
@@ -60,12 +61,6 @@ from tux.io.source.text import BadRows
 
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
-QUERY_RULES = {
-    "svm": "Write qid:7 behind each label, with the query's number.",
-    "table": "Name their column with --query; one called qid or query is found by its name.",
-    "npz": "A matrix has none: give libsvm text with qid:7 behind each label, or a table.",
-}
-"""Advice to the user about a file of each form without queries."""
 FORMS = get_args(SampleForm)
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
 SPELLED_LABELS = 2  # texts of labels, at most, that are told as they are spelled
