@@ -11,7 +11,7 @@ from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
 from tux.program.fields import data, delta, master, shared, total, value
 from tux.program.params import param
-from tux.program.program import Program
+from tux.program.program import Program, choose_monitor
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
 from tux.stages.computed import metric
@@ -92,7 +92,7 @@ class ALS(Program):
                 do="leave out one of both",
             )
         if self.implicit:
-            self.monitor = "objective"
+            choose_monitor(self, ALS, "objective")
 
     def setup(self):
         counts = Exchange(count), Exchange(count_ratings, over="item", additive=True)

@@ -7,15 +7,17 @@ from __future__ import annotations
 import math
 
 from tux.apps.blockpg.duality import DUAL, gap_stages
-from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
 from tux.program.fields import total
 from tux.stages import Exchange, GlobalSync
 from tux.stages.computed import metric
 
-TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
+_LOSSES = ("test_logloss", "test_loss", "test_rmse")
+TESTS = (*_LOSSES, *OF_CLASSES)
 JUDGED = {
     **DUAL,
-    **{name: metric() for name in TESTS},
+    **{name: metric() for name in _LOSSES},
+    **OF_CLASSES,
     **{name: total() for name in ("losses", "right", "square_errors", "tested")},
     "ranks": total(2, BINS),
 }

@@ -6,7 +6,11 @@ import math
 
 import numpy as np
 
+from tux.stages.computed import metric
+
 BINS = 4096  # pairs within a bin count one half
+OF_CLASSES = {name: metric(rises=True) for name in ("test_accuracy", "test_auc")}
+"""Metrics of held-out samples of two classes, of which larger is better."""
 
 
 def bin_of(m):

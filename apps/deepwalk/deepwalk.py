@@ -53,7 +53,7 @@ class DeepWalkInput(EmbeddingInput):
         most = max(1, TOKENS // program.walk_length)
         if program.batch_size or len(facts.ids["node"]) <= BLOCKS * most:
             return program
-        return type(program)(**{**program.parameters, "batch_size": most})
+        return program.replace_parameters(batch_size=most)
 
 
 class DeepWalk(WalkProgram, Embedding):

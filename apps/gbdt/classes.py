@@ -18,8 +18,9 @@ import math
 import numpy as np
 
 from tux.apps.blockpg.ranking import bin_of
-from tux.apps.gbdt.growing import LEAST_H, set_units
+from tux.apps.gbdt.growing import LEAST_H
 from tux.apps.gbdt.quality import leaf
+from tux.apps.gbdt.units import set_units
 from tux.apps.linear.softmax import shares
 
 

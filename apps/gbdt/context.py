@@ -46,9 +46,7 @@ class BoostedSamples(Samples):
                     do="leave it out, or train anew",
                 )
         samples = len(facts.all_ids["sample"]) if self.ranked(program) else 0
-        return type(program)(
-            **program.parameters | {"trees_before": before, "ranked_samples": samples}
-        )
+        return program.replace_parameters(trees_before=before, ranked_samples=samples)
 
 
 def nodes(p):

@@ -23,7 +23,7 @@ from tux.apps.gbdt.trees import TreeReport
 from tux.apps.linear.samples import unknown_classes
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
-from tux.program.program import Program
+from tux.program.program import Program, choose_monitor
 from tux.program.types import Context, Edge, Vertex
 
 
@@ -112,6 +112,7 @@ class GBDT(Program):
     entry = Edge("sample", "feature", value=data("f8"), bin=mirror("u1"), held_out="sample")
     tau = Context(**CONTEXT, **JUDGED)
 
+    step_parameters = ()  # a smaller learning rate makes no number finite
     epochs, epochs_from = 100, 5  # epochs: as many as max_iter, in `__init__`
 
     def __init__(self, *nameless, **parameters):
@@ -121,7 +122,7 @@ class GBDT(Program):
         start.check_parameters(self)
         if LOSSES[self.loss].ranks:
             queries.declare(self, CONTEXT)
-        self.monitor = LOSSES[self.loss].judged
+        choose_monitor(self, GBDT, LOSSES[self.loss].judged)
 
     def setup(self):
         return rounds.begin_stages(self)

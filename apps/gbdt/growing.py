@@ -12,14 +12,10 @@ import math
 
 import numpy as np
 
+from tux.apps.gbdt.units import set_units
+
 SMALLEST_GAIN = 1e-6  # as XGBoost has it
 LEAST_H = 1e-16  # of a sample, as XGBoost has it
-BITS = 29  # of g and h: they fit 32 bits with a sign, and sums of 2^33 of them fit 64
-
-
-def unit(most):
-    """Return a power of two, of which `most` is at most 2^BITS."""
-    return 2.0 ** (math.ceil(math.log2(most)) - BITS) if most > 0 else 1.0
 
 
 def quantise(sample, tau):
@@ -139,9 +135,3 @@ def finish(tau, p):
     tau.leaves = 1 + np.count_nonzero(tau.feature[t] >= 0)
     tau.tree = tau.trees = t + 1
     set_units(tau)
-
-
-def set_units(tau):
-    """Set the units in which the derivatives at the present scores are counted."""
-    tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
-    tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
 from tux.apps.gbdt.growing import derive
 from tux.apps.gbdt.start import check_labels
 from tux.program.fields import total
 from tux.stages.computed import metric
 
-_TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
 JUDGED = {
     "objective": metric("loss", loss=total()),
-    **{name: metric() for name in _TESTS},
+    **{name: metric() for name in ("test_logloss", "test_loss", "test_rmse")},
+    **OF_CLASSES,
     **{name: total() for name in ("tested", "test_losses", "right", "squares")},
     "ranks": total(2, BINS),
 }

@@ -5,7 +5,7 @@ those of `classes.py`. Where samples are compared, `ranking.py` has stages for t
 
 from __future__ import annotations
 
-from tux.apps.gbdt import growing, moves, quality, ranking, splits, start
+from tux.apps.gbdt import growing, moves, quality, ranking, splits, start, units
 from tux.apps.gbdt.booster import labels
 from tux.apps.gbdt.context import trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
@@ -27,7 +27,7 @@ def _comparing_stages(loss):
 
 def begin_stages(program):
     """Return the stages before the first tree of all."""
-    of, scored = LOSSES[program.loss], GlobalSync(growing.set_units)
+    of, scored = LOSSES[program.loss], GlobalSync(units.set_units)
     first = ForEach("sample", _functions(of, start).begin_score)
     stages = start.stages_before(start.begin, first, *_comparing_stages(of))
     if not of.renews:

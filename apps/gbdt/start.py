@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from tux.apps.gbdt.bins import into_bins
-from tux.apps.gbdt.growing import BITS, derive, set_units
+from tux.apps.gbdt.growing import derive
+from tux.apps.gbdt.units import BITS, set_units
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.stages import Exchange, ForEach, GlobalSync

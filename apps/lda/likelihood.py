@@ -20,7 +20,7 @@ from tux.program.fields import total, value
 from tux.stages.computed import metric
 
 _TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
-_METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}
+_METRICS = {"loglik_per_token": metric(rises=True), "test_perplexity": metric()}
 CONTEXT = {
     "V": value("f8"),
     "smooth": value("f4"),

@@ -51,8 +51,7 @@ def with_seeds(program, ids, tokens):
             do="--seed-weight 100, or another number",
         )
     weight = program.seed_weight or min(max(tokens // (PART * program.topics), 1), HEAVIEST)
-    changed = {"seeds": INLINE + text, "seed_weight": weight}
-    program = type(program)(**program.parameters | changed)
+    program = program.replace_parameters(seeds=INLINE + text, seed_weight=weight)
     check_numbers(program, len(ids), tokens)
     return program
 

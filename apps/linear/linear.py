@@ -14,19 +14,18 @@ from __future__ import annotations
 
 from tux import Context, Edge, Program, Vertex, data, metric, mirror, param, total, value
 from tux.apps.blockpg.quality import probability
-from tux.apps.blockpg.weights import parse_labels
 from tux.apps.linear import averaging, copies, lbfgs, newton, prior, start, stochastic, widths
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import ALIKE, LOSSES
 from tux.apps.linear.path import PATH, is_optimal
-from tux.apps.linear.penalties import PENALTIES, check
+from tux.apps.linear.penalties import PENALTIES, check, step_parameters
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.solving import KEPT, SOLVING
 from tux.apps.linear.updates import UPDATES, Update
-from tux.apps.linear.weights import LinearReport
+from tux.apps.linear.weights import LinearReport, labels_of
 from tux.apps.linear.wolfe import SEARCHING
-from tux.program.input import class_names
+from tux.program.program import choose_monitor
 from tux.stages import Barrier, ForEach, GlobalSync, Score
 
 OTHERS = {**dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
@@ -115,7 +114,8 @@ class Linear(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
-        self.monitor = MEAN_LOSS[LOSSES[self.loss].likely]
+        choose_monitor(self, Linear, MEAN_LOSS[LOSSES[self.loss].likely])
+        self.step_parameters = step_parameters(self)
         self.agree = "path" if self.solver in SEARCHING else "optimum"
 
     def setup(self):
@@ -143,7 +143,6 @@ class Linear(Program):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
         if self.loss == "softmax":
-            labels = parse_labels(class_names(self.classes))
-            return Score(probabilities, "sample", labels=labels, name="probability")
+            return Score(probabilities, "sample", labels=labels_of(self), name="probability")
         name = "margin" if LOSSES[self.loss].of_classes else "prediction"
         return Score(response, over="sample", name=name)

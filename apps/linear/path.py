@@ -21,6 +21,7 @@ from tux.apps.blockpg.weights import path
 from tux.apps.linear.quality import MEAN_LOSS
 from tux.apps.linear.wolfe import start_search
 from tux.base.errors import UsageError
+from tux.program.base_program import badness
 from tux.program.fields import total, value
 from tux.stages import GlobalSync
 from tux.stages.computed import metric
@@ -100,13 +101,10 @@ def path_rows(records):
 
 
 def best_penalty(program, records):
-    """Return the penalty at whose end the mean loss on held-out samples is least, if there are
-    any.
+    """Return the penalty at whose end the metric of held-out samples that the program monitors, as
+    the mean loss, is best, if there are any.
     """
     last = {record["penalty_l2"]: record for record in records if "penalty_l2" in record}
-    losses = {
-        penalty: record[program.monitor]
-        for penalty, record in last.items()
-        if np.isfinite(record.get(program.monitor, np.nan))
-    }
+    found = {penalty: badness(program, record) for penalty, record in last.items()}
+    losses = {penalty: x for penalty, x in found.items() if x is not None and np.isfinite(x)}
     return {"best_penalty_l2": min(losses, key=losses.__getitem__)} if losses else {}

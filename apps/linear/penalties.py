@@ -41,6 +41,11 @@ _OF_SOLVERS = {
 """Which solvers a parameter concerns."""
 
 
+def step_parameters(program):
+    """Return the parameters that say how large the steps of the program's solver are."""
+    return tuple(n for n in ("learning_rate",) if program.solver in _OF_SOLVERS[n])
+
+
 def check(program):
     """Check that the loss, the penalty and the solver of a linear model go together, and that each
     parameter has an effect. UsageError.

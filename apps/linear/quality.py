@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from tux.apps.blockpg.quality import margin
-from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
 from tux.apps.linear import class_quality
 from tux.apps.linear.wolfe import SEARCHING
 from tux.program.fields import total
@@ -16,9 +16,9 @@ from tux.stages.computed import metric
 
 MEAN_LOSS = {True: "test_logloss", False: "test_loss"}
 """What the mean loss of held-out samples is called, if it is a likelihood, and else."""
-_OF_CLASSES = ("test_accuracy", "test_auc")
 JUDGED = {
-    **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse", *_OF_CLASSES)},
+    **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse")},
+    **OF_CLASSES,
     **{name: total() for name in ("tested", "right", "squares", "abs_sum", "square_sum")},
     "judged": total(),
     "ranks": total(2, BINS),

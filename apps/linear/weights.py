@@ -17,6 +17,11 @@ SHOWN = 5  # classes
 LOWER = 1.1  # a rise by less is the noise of mini-batches
 
 
+def labels_of(program):
+    """Return the labels of a program's classes."""
+    return parse_labels(class_names(program.classes))
+
+
 class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
 
@@ -42,7 +47,7 @@ class LinearReport(SparseReport):
     def opening(self, program, vertices):
         """Return the first lines of a run: the classes, and the size of a mini-batch."""
         wide = LOSSES[program.loss].wide
-        lines = [describe_classes(parse_labels(class_names(program.classes)))] if wide else []
+        lines = [describe_classes(labels_of(program))] if wide else []
         if program.solver in UPDATES:
             lines.append(describe_batches(program, vertices["sample"]))
         return lines
@@ -58,10 +63,8 @@ class LinearReport(SparseReport):
         found = [record["objective"] for record in records if "objective" in record]
         if not found or found[-1] <= LOWER * min(found):
             return []
-        return [
-            f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}; a smaller "
-            "--learning-rate may mend it"
-        ]
+        smaller = "; a smaller --learning-rate may mend it" if program.step_parameters else ""
+        return [f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}{smaller}"]
 
     def history(self, program, records):
         """Return the path."""
@@ -102,7 +105,7 @@ def table(program, model) -> dict[str, np.ndarray]:
         "feature": model.ids["feature"][order],
         "weight": w[order],
         "intercept": model.fields["tau"]["b"][0],
-        "classes": np.array(parse_labels(class_names(program.classes))),
+        "classes": np.array(labels_of(program)),
     }
 
 
@@ -115,7 +118,7 @@ def estimator(program, model) -> dict[str, np.ndarray]:
         return {
             "coef_": model.fields["feature"]["w"][order].T,
             "intercept_": model.fields["tau"]["b"][0],
-            "classes_": np.array(parse_labels(class_names(program.classes))),
+            "classes_": np.array(labels_of(program)),
             "features": model.ids["feature"][order],
         }
     return sklearn(program, model)

@@ -105,7 +105,7 @@ class Adam(Program):
         samples=total(),
         train_logloss=metric(),
         test_logloss=metric(),
-        test_accuracy=metric(),
+        test_accuracy=metric(rises=True),
     )
     input = Samples()
     epochs = 20

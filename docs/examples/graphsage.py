@@ -114,7 +114,7 @@ class GraphSAGE(Program):
         g1=total("hidden", lambda p: 2 * p.dims),
         g2=total("classes", lambda p: 2 * p.hidden),
         train_loss=metric("loss / n", loss=total(), n=total()),
-        test_accuracy=metric("right / others", right=total(), others=total()),
+        test_accuracy=metric("right / others", rises=True, right=total(), others=total()),
     )
 
     def setup(self):

@@ -88,7 +88,7 @@ class TopicsInStages(Program):
         words=value("i8"),
         n_words=total("i8"),
         logs=total(),
-        log_likelihood=metric(),
+        log_likelihood=metric(rises=True),
     )
 
     def _sweep(self, f):

@@ -11,8 +11,9 @@ from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow, sc
 from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins
 from tux.apps.gbdt.gbdt import GBDT
-from tux.apps.gbdt.growing import cuts_between, set_units
+from tux.apps.gbdt.growing import cuts_between
 from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.units import set_units
 from tux.base.errors import DataError, TuxError
 
 

@@ -106,6 +106,9 @@ def test_one_worker_goes_on(tmp_path, capsys):
     out = str(tmp_path / "run")
     assert main(["run", "gbdt", old, *shape, "--epochs", "2", "--out", out]) == 0
     capsys.readouterr()
+    assert main(["info", out]) == 0
+    shown = capsys.readouterr().out
+    assert "max_depth 2" in shown and "trees_before" not in shown and "ranked" not in shown
     assert main(["run", "gbdt", new, "--from", out, "--no-jit", "--form", "svm"]) == 0
     assert "epoch  5/5" in capsys.readouterr().out.replace("epoch 5/5", "epoch  5/5")
     assert main(["run", "gbdt", new, "--from", out, "--workers", "2", "--form", "svm"]) == 2

@@ -15,6 +15,8 @@ import tux
 from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.gbdt.losses import LOSSES, MAX_STEP
 from tux.base.errors import DataError
+from tux.cli.main import main
+from tux.inputs.load import load
 
 DEPTH = 2
 PLAIN = {"jit": False, "progress": False}
@@ -116,6 +118,17 @@ def test_labels_that_are_no_counts_are_refused():
         tux.run(program, edges_of(x, 0 * y), **PLAIN)
     with pytest.raises(tux.UsageError, match=message("the-loss-is-for-classes", "softmax")):
         tux.BoostedTreesRegressor(loss="softmax").fit(np.nan_to_num(x), y)
+
+
+def test_labels_of_a_partitioned_folder_that_are_no_counts_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1 1:1\n-2 1:2 2:1\n3 2:1\n-1 1:3\n")
+    words = "partition a.svm --parts 1 --method bicut --numeric --out parts"
+    assert main(words.split()) == 0
+    with pytest.raises(DataError, match=message("labels-below-the-first-is")) as error:
+        load(GBDT(loss="poisson"), "parts")
+    assert "below 0: 2; the first is -2, of sample 2" in error.value.what
+    assert len(load(GBDT(loss="squared"), "parts").train.ids["sample"]) == 4
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from tux.apps.gbdt import lambdas, queries, ranking
 from tux.apps.gbdt.gbdt import GBDT
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
+from tux.program.program import rebuild
 
 DEPTH = 2
 SIZES = [9, 1, 14, 5, 11, 2]
@@ -24,7 +25,7 @@ PLAIN = {"jit": False, "progress": False}
 
 def program(**of):
     shape = {"max_iter": 2, "max_depth": DEPTH, "min_child_weight": 0.01}
-    return GBDT(**{"loss": "lambdarank"} | shape | of)
+    return rebuild(GBDT, {"loss": "lambdarank"} | shape | of)
 
 
 def ranked_edges(x, y, query, train=None):

@@ -4,6 +4,7 @@ import pytest
 from support.programs.typed_programs import SocialShop
 
 from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.backends.words import words_of
@@ -25,6 +26,7 @@ CASES = [
     (MF(), {"judge_top": 20}),
     (MF(), {"checkpoint_every": "30s", "keep": 4, "restarts": 0, "out": "o"}),
     (MF(), {"vertices": {"user": "/a b/users.csv", "item": "/items=1.csv"}}),
+    (GBDT(max_iter=3), {}),
     (LDA(), {"form": "docword", "vocab": "/v.txt", "stop": "/s.txt"}),
     (BlockPG(), {"label": "-y", "weight": "w", "labels": "/l.npy", "form": "table"}),
     (BlockPG(), {"cross": (("a", "b c"), ("d:e", "-f", 'say "x"'))}),

@@ -126,3 +126,26 @@ def test_metrics_of_another_kind_are_told_by_their_file(tmp_path, run_command):
     (tmp_path / "r" / "metrics.jsonl").write_text('{"epoch": 1}\n')
     code, out = run_command("info", "r")
     assert code == 3 and "metrics.jsonl" in out and "run.json" not in out
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("app", "flags", "advises_step"),
+    [
+        ("linear", ["--solver", "lbfgs"], False),
+        ("linear", ["--solver", "newton"], False),
+        ("linear", ["--solver", "adam"], True),
+        ("blockpg", [], False),
+        ("gbdt", [], False),
+    ],
+)
+def test_a_smaller_step_is_advised_where_steps_have_a_size(
+    tmp_path, run_command, app, flags, advises_step
+):
+    """The square of a label overflows."""
+    lines = [f"{k % 7} 1:{k % 3} 2:{k % 5}\n" for k in range(30)]
+    samples = write_file(tmp_path / "samples.svm", "".join(["1e200 1:1 2:0.5\n", *lines]))
+    words = ["--loss", "squared", "--no-jit", "--epochs", "3", *flags]
+    code, out = run_command("run", app, samples, *words)
+    assert code == 3 and ("--learning-rate" in out) == advises_step
+    assert advises_step or "too large" in out

@@ -296,8 +296,13 @@ def test_a_smaller_step_is_advised_where_there_is_one():
     class Stepping(ScriptedLosses):
         learning_rate: float = param(1.0)
 
+    class Exact(Stepping):
+        step_parameters = ()
+
     with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --learning-rate"):
         train_program(Stepping(*range(9), more=[spoil("x")]), 5)
+    with pytest.raises(DataError, match=r"became nan in epoch 2\n.*look for 0/0"):
+        train_program(Exact(*range(9), more=[spoil("x")]), 5)
 
 
 def test_infinities_that_are_declared_are_allowed():

@@ -48,6 +48,11 @@ def test_grades_that_are_none_have_no_score():
 
 def test_queries_that_do_not_fit_are_refused():
     model = tux.BoostedTreesRanker(**FEW)
+    for fit in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="pass qid="):
+            fit(X, Y)
+    with pytest.raises(tux.DataError, match="queries are one column"):
+        model.fit(X, Y, np.zeros((len(Y), 2)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, Y, QUERY[1:])
     with pytest.raises(ValueError, match="the query of sample 3 is missing"):

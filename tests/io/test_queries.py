@@ -6,9 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from support.messages import message
 
 import tux
+from tux.arrays.frames import frame_of
 from tux.base.errors import DataError, UsageError
 from tux.io.samples.memory import read_memory_samples
 from tux.io.samples.samples import read_samples
@@ -102,6 +104,28 @@ def test_no_queries_are_refused(file):
         queries(file(TABLE, "b.csv"), query="label")
     with pytest.raises(UsageError, match="no columns with names"):
         queries(file(LINES, "b.svm"), query="qid")
+
+
+def test_advice_about_queries_fits_the_door(file, tmp_path):
+    """Files are told by their form; arrays have neither lines nor columns with names."""
+    np.save(tmp_path / "y.npy", np.array([1.0, 2]))
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_matrix(np.eye(2)))
+    column, fourth = (
+        "Name their column with --query; ",
+        "fourth part of the data: (X, y, None, qid)",
+    )
+    frame = frame_of(pa.table({"a": [1.0, 2], "label": [1, 2]}))
+    y = np.array([1, 2])
+    for read, has, lacks in (
+        (lambda: queries(file("1 1:2\n", "a.svm")), "qid:7 behind", "column"),
+        (lambda: queries(file("a,label\n1,2\n", "a.csv")), column, "qid:7"),
+        (lambda: queries(tmp_path / "x.npz", labels=tmp_path / "y.npy"), "A matrix has none", "--"),
+        (lambda: read_memory_samples(np.eye(2), "x", y=y, **RANKED), fourth, "column"),
+        (lambda: read_memory_samples(frame, "x", **RANKED), column, "qid:7"),
+    ):
+        with pytest.raises(DataError, match=message("the-s-of-have-no")) as error:
+            read()
+        assert has in error.value.do and lacks not in error.value.do
 
 
 def test_rows_to_predict_for_need_no_queries(file):

@@ -46,6 +46,8 @@ def test_all_comes_once(tmp_path):
     first = page.ask()
     assert first["state"]["name"] == "run1" and first["state"]["run"]["parameters"] == {"rank": 8}
     assert "categories" not in first["state"]["run"]
+    other = Page(write(tmp_path / "run2", internal=["rank"])).ask()["state"]["run"]
+    assert other["parameters"] == {} and "internal" not in other
     assert page.records == [record(1), record(2)] and len(page.entries) == 10
     again = page.ask()
     assert again["state"] is None and again["records"]["items"] == again["entries"]["items"] == []

@@ -254,3 +254,5 @@ def test_names_and_values():
     made = RunRecord(App("mf", ""), {"rank": 2, "x": None}, 3, options, DataOrigin("memory", ""))
     about = {"run.program": "mf", "run.seed": 3, "run.data": "memory", "run.workers": 1}
     assert parameters(made) == {"rank": 2, **about}
+    made.internal = ["rank"]
+    assert parameters(made) == about

@@ -143,13 +143,29 @@ def test_weights_of_triangles_may_be_negative_or_0():
     assert is_refused(with_tux("clustering", graph, weight="weight"))
 
 
-def test_label_propagation_takes_and_leaves_the_numbers_of_networkx():
+@pytest.mark.parametrize("name", ["asyn_lpa_communities", "fast_label_propagation_communities"])
+def test_label_propagation_takes_and_leaves_the_numbers_of_networkx(name):
     graph, found, expected = random_graph(nx.Graph, 4, nodes=40), Random(3), Random(3)
-    sets = list(backend.asyn_lpa_communities(compact(graph), seed=found))
-    assert sets == list(nx.community.asyn_lpa_communities(graph, seed=expected))
+    sets = list(getattr(backend, name)(compact(graph), seed=found))
+    assert sets == list(getattr(nx.community, name)(graph, seed=expected))
     assert found.random() == expected.random()
-    of_numpy = with_tux("asyn_lpa_communities", graph, seed=np.random.default_rng(1))
-    assert is_refused(of_numpy)
+    assert is_refused(with_tux(name, graph, seed=np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_fast_label_propagation_with_edges_in_any_order(kind):
+    """Predecessors are in the order in which edges have been added, not ascending."""
+    rng = np.random.default_rng(6)
+    for seed in range(20):
+        graph = kind()
+        graph.add_nodes_from(rng.permutation(30).tolist())
+        for u, v in rng.integers(30, size=(70, 2)).tolist():
+            graph.add_edge(u, v, weight=float(rng.integers(1, 4)), half=float(rng.normal()))
+        for weight in (None, "weight", "half", "absent"):
+            kwargs = {"seed": seed, "weight": weight}
+            found = with_tux("fast_label_propagation_communities", graph, **kwargs)
+            expected = with_networkx("fast_label_propagation_communities", graph, **kwargs)
+            assert found == expected, (seed, weight)
 
 
 def test_whole_weights_give_whole_distances():

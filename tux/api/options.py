@@ -10,7 +10,7 @@ from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
 from tux.options.options import Reading, RunOptions
 from tux.options.rules import options_by_name
-from tux.program.params import formers
+from tux.program.params import formers, settable
 from tux.program.program import Program
 
 
@@ -44,7 +44,7 @@ def options_of(
         if name in known:
             continue
         former = formers(program.params) if program is not None else {}
-        if program is not None and (name in program.params or name in former):
+        if program is not None and (name in settable(program.params) or name in former):
             app, present = type(program).__name__, former.get(name, name)
             called = "" if name == present else f", called {present} now"
             do = f"{name} is a parameter of {app}{called}: give it to {app}({present}=...)"

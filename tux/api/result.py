@@ -95,8 +95,8 @@ class Run:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The program's parameters by name."""
-        return dict(self._record.parameters)
+        """The program's parameters by name, without those that runs set by themselves."""
+        return self._record.shown_parameters
 
     @property
     def seed(self) -> int:

@@ -17,6 +17,7 @@ from tux.inputs.origin import whole_parameters
 from tux.io.samples.crossed import join_crossed
 from tux.options.options import OPTIONS, RunOptions
 from tux.options.rules import PATHS, SECONDS, SWITCH
+from tux.program.params import settable
 from tux.program.program import Program
 
 FLAGS = {
@@ -53,7 +54,8 @@ def words_of(
     for kind, table in (options.vertices or {}).items():
         words.append(f"--vertices={kind}={_path(table)}")
     words += [f"--cross={join_crossed(names)}" for names in options.cross or ()]
-    return words + _parameters(whole_parameters(program, program.parameters))
+    whole = whole_parameters(program, program.parameters)
+    return words + _parameters({name: whole[name] for name in settable(program.params)})
 
 
 def _parameters(chosen: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ def _with_lengths(program: Program) -> tuple[Program, list[str]]:
     ]
     if not unknown:
         return program, told
-    return type(program)(**program.parameters | dict.fromkeys(unknown, 1)), told
+    return program.replace_parameters(**dict.fromkeys(unknown, 1)), told
 
 
 def print_outline(program: Program, *, racing: bool = False) -> int:

@@ -163,7 +163,7 @@ def _shown_parameters(path: str, run: RunRecord) -> dict[str, Any]:
         name: _in_words(value, file)
         if isinstance(value, str) and value.startswith(INLINE) and file.is_file()
         else value
-        for name, value in run.parameters.items()
+        for name, value in run.shown_parameters.items()
     }
 
 

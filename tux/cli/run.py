@@ -15,6 +15,7 @@ from tux.base.text import flag_of
 from tux.cli import show, streams
 from tux.cli.flags import parameters
 from tux.cli.show import listing
+from tux.program.params import settable
 
 if TYPE_CHECKING:
     from tux.cli.flags import Flags
@@ -90,7 +91,7 @@ def _parameters(args: Any, source: Source) -> dict[str, Any]:
     known = {
         n: x
         for n, x in use_present_names(source.program.params, before.parameters).items()
-        if n in source.program.params
+        if n in settable(source.program.params)
     }
     return known | given
 
@@ -124,8 +125,8 @@ def _train(source: Source, argv: list[str]) -> int:
     with _watching(args) as watch:
         chosen = ", ".join(
             f"{name} {value}"
-            for name, value in program.parameters.items()
-            if value != "" and not program.params[name].internal
+            for name in settable(program.params)
+            if (value := program.parameters[name]) != ""
         )
         watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
         result = run(program, args.data, args.test, options, watch)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.base.errors import DataError, ProgramError
+from tux.base.text import flag_of
 from tux.graph.partitioned import cut_end, end_keeping_partitioners
+from tux.program import sources
+from tux.program.base_program import step_parameter
 from tux.program.fields import Field
 from tux.program.naming import place_of_member
 from tux.program.program import STAGED, Program, stages_of
@@ -191,10 +194,12 @@ def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
 
 def _advice(program: Program, field: Field, bad: float) -> str:
     """Suggest a cause of a number that is NaN or infinite."""
-    for name in ("learning_rate", "step"):
-        if name in program.params:
-            flag = name.replace("_", "-")
-            return f"perhaps the step is too large: try a smaller --{flag}; --check finds the line"
+    if name := step_parameter(program):
+        return (
+            f"perhaps the step is too large: try a smaller {flag_of(name)}; --check finds the line"
+        )
+    if sources.source_of(program).is_builtin:
+        return "perhaps numbers of the data are too large: divide them; --check finds the line"
     if bad != bad:
         return "look for 0/0, inf - inf, or a root or logarithm below 0; --check tells the line"
     meant = f'; if it is meant, declare {field.kind}("{field.dtype.str[1:]}", finite=False)'

@@ -27,6 +27,7 @@ from tux.predict.predict import TrainedModel, memory_model
 from tux.predict.scorer import Scorer
 from tux.program import sources
 from tux.program.input import Bags, Points, Samples
+from tux.program.params import internal_names
 from tux.program.program import Program, score_of
 from tux.program.report import Model
 from tux.run_folder.folder import App, DataOrigin
@@ -132,7 +133,14 @@ def model_of(
     such fields of the context. Return it once more in the form that functions of pairs read.
     """
     app = App(sources.source_of(program).name, "")
-    record = Record(app, program.parameters, 0, {}, DataOrigin("memory", ""))
+    record = Record(
+        app,
+        program.parameters,
+        0,
+        {},
+        DataOrigin("memory", ""),
+        internal=internal_names(program.params),
+    )
     held = {kind: columns | {"id": _text(columns["id"])} for kind, columns in vertices.items()}
     run = Run(record, program, [], held | {"tau": context}, {})
     ids = {kind: each.ids for kind, each in run.vertices.items()}

@@ -46,16 +46,16 @@ class BoostedTreesRanker(BoostedTrees):
     ) -> None:
         set_parameters(self, locals())
 
-    def fit(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> BoostedTreesRanker:
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> BoostedTreesRanker:
         """Grow trees for samples `X` (n, features), dense or sparse, their grades `y` (n,), and
-        what names their queries, `qid` (n,): numbers or words. Samples of a query need not follow
-        each other.
+        what names their queries, `qid` (n,): numbers or words, which must be given. Samples of a
+        query need not follow each other.
         """
         self._run = None
         return self.partial_fit(X, y, qid, sample_weight)
 
     def partial_fit(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any = None
+        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None
     ) -> BoostedTreesRanker:
         """Go on with new samples, given as for `fit`, of new queries: trees are added, as many as
         `tux run --from` adds. Without a model it is `fit`.
@@ -84,7 +84,7 @@ class BoostedTreesRanker(BoostedTrees):
         """
         return np.asarray(self._scores(X), np.float64)
 
-    def score(self, X: Any, y: Any, qid: Any) -> float:
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Return the mean NDCG of queries at the first `ndcg_at` ranks; a query without a grade
         above 0 counts as 1.
         """
@@ -99,8 +99,10 @@ class BoostedTreesRanker(BoostedTrees):
 
 
 def _codes(qid: Any, y: np.ndarray) -> np.ndarray:
-    """Return the queries of samples as numbers from 0, (n,) int32."""
-    column = label_column(qid)
+    """Return the queries of samples as numbers from 0, (n,) int32. ValueError if there are none."""
+    if qid is None:
+        raise ValueError("samples are ranked within queries: pass qid=, the query of each sample")
+    column = label_column(qid, "queries")
     check_consistent_length(column, y)
     codes = query_codes(SampleLabels.of(column))
     if (codes < 0).any():

@@ -242,7 +242,23 @@ def relabel_folder(bare: EdgeData, program: Program, path: str) -> EdgeData:
     if is_multiclass(program):
         means = _stored_to_places
     known["label"], classes = means(np.asarray(known["label"]), bare.classes, program, path)
+    if is_numeric(program):
+        _refuse_small(bare, known["label"], program, path)
     return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
+
+
+def _refuse_small(bare: EdgeData, label: np.ndarray, program: Program, path: str) -> None:
+    """Raise DataError where labels of a folder are smaller than the program's least one."""
+    least, kind = least_label(program), program.edge.ends[0]
+    small = np.flatnonzero(label < least)
+    if len(small):
+        (first,) = bare.ids[kind].decode(small[:1])
+        raise DataError(
+            f"labels below {least:g}: {len(small):,}; the first is {label[small[0]]:g}, of {kind} "
+            f"{first}",
+            where=path,
+            do=f"partition a file without such {kind}s: their ids are the numbers of its rows",
+        )
 
 
 def _stored_to_signs(

@@ -247,4 +247,4 @@ def fit_parameters(program: Program, edges: EdgeData) -> Program:
             (parameter,) = declared.shape
             if program.parameters.get(str(parameter)) == 0 and values.ndim == 2:
                 found[str(parameter)] = values.shape[1]
-    return type(program)(**program.parameters | found) if found else program
+    return program.replace_parameters(**found) if found else program

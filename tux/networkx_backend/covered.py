@@ -45,6 +45,7 @@ _DISTANCES = CoveredFunction("dijkstra", attribute="weight")
 _EXTREMES = CoveredFunction("eccentricity", without=("usebounds", "weight"))
 _LOCAL_SEARCH = CoveredFunction("breadth_first", local=True)
 _PAIRS = CoveredFunction("link_prediction", simple_only=True, undirected_only=True)
+_PROPAGATION = CoveredFunction("label_propagation", attribute="weight", simple_only=True)
 _STRONG = CoveredFunction("strong")
 
 COVERED = {
@@ -101,9 +102,8 @@ COVERED = {
     "resource_allocation_index": _PAIRS,
     "preferential_attachment": _PAIRS._replace(local=True),
     # communities
-    "asyn_lpa_communities": CoveredFunction(
-        "label_propagation", attribute="weight", simple_only=True
-    ),
+    "asyn_lpa_communities": _PROPAGATION,
+    "fast_label_propagation_communities": _PROPAGATION,
     "label_propagation_communities": CoveredFunction("label_propagation", undirected_only=True),
     # graphs
     "from_pandas_edgelist": CoveredFunction("edge_lists", makes_graph=True),

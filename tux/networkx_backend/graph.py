@@ -15,6 +15,7 @@ from tux.networkx_backend.lists import (
     NeighbourLists,
     count_targets,
     loops_of,
+    reorder_values,
     sum_lists,
     transpose,
     transpose_values,
@@ -174,6 +175,13 @@ class CompactGraph:
         if values is NOTHING or not self.directed:
             return values
         return transpose_values(self.out, self.into, values)
+
+    def values_of_predecessors(self, values: np.ndarray) -> np.ndarray:
+        """Return `values` along `out` in the order of `predecessors`, of a simple graph."""
+        ascending = self.values_into(values)
+        if values is NOTHING or self.predecessors is self.into:
+            return ascending
+        return reorder_values(self.into, ascending, self.predecessors)
 
     @cached_property
     def loops(self) -> np.ndarray:

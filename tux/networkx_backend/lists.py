@@ -177,6 +177,25 @@ def transpose_values(
     return result
 
 
+@cached_njit
+def _reorder_values(lists, values, other, reordered):  # type: ignore[no-untyped-def]
+    of = np.ones(len(lists.offsets) - 1)
+    for v in range(len(lists.offsets) - 1):
+        for at in range(lists.offsets[v], lists.offsets[v + 1]):
+            of[neighbour(lists, at)] = values[at]
+        for at in range(other.offsets[v], other.offsets[v + 1]):
+            reordered[at] = of[neighbour(other, at)]
+
+
+def reorder_values(lists: NeighbourLists, values: np.ndarray, other: NeighbourLists) -> np.ndarray:
+    """Return `values` (entries,) float64 along `lists` in the order of `other`, lists of the same
+    neighbours.
+    """
+    reordered = np.empty_like(values)
+    _reorder_values(lists, values, other, reordered)
+    return reordered
+
+
 def cut(lists: NeighbourLists) -> list[tuple[int, int]]:
     """Cut the vertices into ranges (first, last + 1), one for each thread, which have nearly the
     same number of entries; fewer ranges where there is little work.

@@ -33,12 +33,13 @@ from tux.arrays.arrow import parquet_writer
 from tux.arrays.given import to_given_type
 from tux.base.disk import check_new, disk_error, new_folder
 from tux.base.errors import DataError, UsageError
-from tux.base.text import did_you_mean, plural_noun
+from tux.base.text import did_you_mean, flag_of, plural_noun
 from tux.base.version import VERSION
 from tux.predict.factors import factors_of
 from tux.predict.index_libraries import LIBRARIES, IndexLibrary, IndexSettings
 from tux.predict.neighbours import choose_vectors
 from tux.predict.topk import recommend, unit_scales
+from tux.program.base_program import step_parameter
 from tux.program.product import has_product, product_of
 from tux.program.program import Program
 from tux.program.report import Model
@@ -99,9 +100,11 @@ def index_vectors(program: Program, model: Model, of: str = "", seed: int = 0) -
     if not len(found.vectors):
         raise DataError(f"the model has no {plural_noun(found.kind)} to index")
     if not (np.isfinite(found.vectors).all() and np.isfinite(found.queries).all()):
+        name = step_parameter(program)
+        step = f"a smaller {flag_of(name)}, or " if name else ""
         raise DataError(
             f"the vectors {found.kind}.{found.name} are not all finite numbers",
-            do="train again with a smaller step, or more regularization",
+            do=f"train again with {step}more regularization",
         )
     return found
 

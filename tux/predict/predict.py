@@ -24,7 +24,7 @@ from tux.inputs.vertex_data import data_to_predict
 from tux.predict.scorer import Scorer
 from tux.program import sources
 from tux.program.params import use_present_names
-from tux.program.program import Program, score_of
+from tux.program.program import Program, rebuild, score_of
 from tux.program.report import Model
 from tux.program.stage import Stage
 from tux.run_folder.folder import RunRecord, is_as_written, read_run
@@ -186,7 +186,7 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
             "model may not mean what it did"
         )
     run.parameters = use_present_names(source.program.params, run.parameters, where=where)
-    return source.program(**run.parameters)
+    return rebuild(source.program, run.parameters)
 
 
 def _has_other_model(run: RunRecord, folder: str | os.PathLike[str]) -> bool:

@@ -45,6 +45,11 @@ class BaseProgram:
     `tux.stages.kernel.arithmetic`; "": as numpy's scalars do, so a literal is float64.
     """
 
+    step_parameters: tuple[str, ...] = ("learning_rate", "step")
+    """Names of parameters that say how large steps are, of which advice on numbers that overflow
+    names the first one that the program has.
+    """
+
     input: Input = Graph()
     """The input that it reads: edges, unless it names another of `tux.program.input`."""
 
@@ -65,6 +70,11 @@ class BaseProgram:
 
 
 AnyProgram = TypeVar("AnyProgram", bound=BaseProgram)
+
+
+def step_parameter(program: BaseProgram) -> str:
+    """Return the parameter of a program that says how large its steps are; "" if there is none."""
+    return next((name for name in program.step_parameters if name in program.params), "")
 
 
 def along(program: AnyProgram, name: str) -> AnyProgram:

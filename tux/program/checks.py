@@ -42,7 +42,17 @@ AGREE = ("path", "optimum")
 """The values that `Program.agree` may have."""
 PRECISIONS = ("", "f4")
 """The values that `Program.precision` may have."""
-CHOSEN = ("epochs", "epochs_from", "monitor", "keeps_best", "agree", "precision", "input", "report")
+CHOSEN = (
+    "epochs",
+    "epochs_from",
+    "monitor",
+    "keeps_best",
+    "agree",
+    "precision",
+    "step_parameters",
+    "input",
+    "report",
+)
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 

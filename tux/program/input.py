@@ -220,7 +220,7 @@ class Samples(Input):
             named = {self.every: join_class_names(facts.classes)} if self.every else {}
         else:
             named = dict(zip(self.classes or (), facts.classes, strict=bool(self.classes)))
-        return type(program)(**program.parameters | named)
+        return program.replace_parameters(**named)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,15 @@ place of its name: JSON of lines, each a label and numbers of vertices of the se
 
 
 @dataclass(frozen=True)
+class InternalValue:
+    """The value that a run gives to an internal parameter. A plain value is a user's, and refused,
+    whatever `__init__` of a program is between.
+    """
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Param:
     """A parameter: its default, help text and range (both ends included). Its type is the class
     annotation.
@@ -45,7 +54,7 @@ class Param:
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
     former: str = ""  # what an earlier version called it
-    internal: bool = False  # the run sets it, so it is no flag
+    internal: bool = False  # the run sets it, and no user
     # says what the numbers of a model mean, which a later run goes on with; choices that are mapped
     # to the same mean the same
     fixed: bool | Mapping[Any, str] = False
@@ -134,7 +143,8 @@ def param(
     earlier version: as a flag, as an argument, and in files of runs it stands for the present one.
     `fixed`: a run that begins with the model of another run has the same value, or one that `fixed`
     maps to the same text, or is refused.
-    `internal`: the input sets it (`specialise`), and it is no flag.
+    `internal`: the input sets it (`specialise`, by `Program.replace_parameters`); users neither
+    see it nor set it.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
@@ -159,6 +169,37 @@ def param(
         internal=internal,
         meanings=meanings,
     )
+
+
+def settable(params: Mapping[str, Param]) -> list[str]:
+    """Return the names of the parameters that users set."""
+    return [name for name, declared in params.items() if not declared.internal]
+
+
+def internal_names(params: Mapping[str, Param]) -> list[str]:
+    """Return the names of the parameters that runs set."""
+    return [name for name, declared in params.items() if declared.internal]
+
+
+def mark_internal(params: Mapping[str, Param], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that a run has `chosen` by names of parameters, as a program takes it."""
+    internal = internal_names(params)
+    return {n: InternalValue(x) if n in internal else x for n, x in chosen.items()}
+
+
+def take_internal(
+    params: Mapping[str, Param], given: Mapping[str, Any], program: str
+) -> dict[str, Any]:
+    """Return what a `program` is given by names of parameters, as plain values. UsageError for an
+    internal one that no run gives.
+    """
+    for name, value in given.items():
+        if params[name].internal and not isinstance(value, InternalValue):
+            raise UsageError(
+                f"{name} of {program} is no parameter for users: each run sets it",
+                do=f"leave {name} out",
+            )
+    return {n: x.value if isinstance(x, InternalValue) else x for n, x in given.items()}
 
 
 def is_meaning(thing: Any) -> bool:

@@ -8,10 +8,10 @@ changed by a run.
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -33,8 +33,15 @@ from tux.program.checks import (
 from tux.program.computed import Computed
 from tux.program.hooks import check_hooks
 from tux.program.input import Points
-from tux.program.naming import describe_value, place
-from tux.program.params import Param, formers, use_present_names
+from tux.program.naming import describe_value, place, place_of_member
+from tux.program.params import (
+    Param,
+    formers,
+    mark_internal,
+    settable,
+    take_internal,
+    use_present_names,
+)
 from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
@@ -67,7 +74,7 @@ class Program(BaseProgram):
         for name, member in members.items():
             # `rank = 64` in a subclass: another default
             if name in inherited and isinstance(member, PLAIN):
-                members[name] = replace(inherited[name], default=member)
+                members[name] = _replace_default(cls, name, inherited[name], member)
         cls.params = {
             n: complete_param(cls, n, hints.get(n), v)
             for n, v in members.items()
@@ -103,20 +110,22 @@ class Program(BaseProgram):
     def __init__(self, *nameless: Any, **parameters: Any) -> None:
         if nameless:
             name = type(self).__name__
-            first = next(iter(self.params), "")
+            first = next(iter(settable(self.params)), "")
             example = f"{name}({first}={nameless[0]!r})" if first else f"{name}()"
             raise UsageError(
                 f"{name} takes its parameters by name, not {nameless[0]!r} alone",
-                do=f"write {example}; parameters: {', '.join(self.params) or 'none'}",
+                do=f"write {example}; parameters: {', '.join(settable(self.params)) or 'none'}",
             )
         parameters = use_present_names(self.params, parameters, _warn)
         unknown = [name for name in parameters if name not in self.params]
         if unknown:
-            near = did_you_mean(unknown[0], self.params)
+            known = settable(self.params)
+            near = did_you_mean(unknown[0], known)
             raise UsageError(
                 f"{type(self).__name__} has no parameter {unknown[0]}",
-                do=f"{near}parameters: {', '.join(self.params) or 'none'}",
+                do=f"{near}parameters: {', '.join(known) or 'none'}",
             )
+        parameters = take_internal(self.params, parameters, type(self).__name__)
         if not self.edge_name:
             raise ProgramError(
                 f"{type(self).__name__} declares no edge type",
@@ -128,6 +137,12 @@ class Program(BaseProgram):
         }
         for name, chosen in self.parameters.items():
             setattr(self, name, chosen)
+
+    def replace_parameters(self, **changed: Any) -> Self:
+        """Return this program with other values of some parameters, internal ones too: for the
+        method `specialise` of an input.
+        """
+        return rebuild(type(self), self.parameters | changed)
 
     def setup(self) -> list[Stage]:
         """Return stages that run once before the first epoch, timed: initial values, degrees.
@@ -180,6 +195,14 @@ class Program(BaseProgram):
         return []
 
 
+AnyProgram = TypeVar("AnyProgram", bound=Program)
+
+
+def rebuild(kind: type[AnyProgram], parameters: Mapping[str, Any]) -> AnyProgram:
+    """Return the program of a run by all its `parameters`, internal ones too."""
+    return kind(**mark_internal(kind.params, parameters))
+
+
 def _rename_defaults(cls: type[Program], inherited: dict[str, Param]) -> None:
     """Give the other defaults of a subclass, such as `rank = 64`, the present names of parameters.
     UsageError where both names have one.
@@ -192,9 +215,30 @@ def _rename_defaults(cls: type[Program], inherited: dict[str, Param]) -> None:
         setattr(cls, name, present[name])
 
 
+def _replace_default(cls: type[Program], name: str, declared: Param, default: Any) -> Param:
+    """Return a parameter with another default, which a subclass gives. UsageError for an internal
+    one.
+    """
+    if declared.internal:
+        raise UsageError(
+            f"{cls.__name__} gives {name} a default, which each run sets",
+            where=place_of_member(cls, name),
+            do=f"leave {name} out",
+        )
+    return replace(declared, default=default)
+
+
 def _warn(text: str) -> None:
     """Warn of a former name, at the user's line."""
     warn_caller(text, FutureWarning)
+
+
+def choose_monitor(program: Program, app: type[Program], name: str) -> None:
+    """Have a program, of the class `app` or a subclass, monitor the metric `name`, unless the
+    subclass names one itself.
+    """
+    if type(program).monitor == app.monitor:
+        program.monitor = name
 
 
 STAGED = ("setup", "stages", "evaluate")

@@ -90,7 +90,7 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """
 
     app: App
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # of the program, and among them those of `internal`
     seed: int
     # of tux.options.options.Plan.record: epochs, every, patience, on_bad_row, columns, jit
     options: dict[str, Any]
@@ -114,6 +114,12 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     incarnations: list[Incarnation] = []  # each time that the run went on
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
+    internal: list[str] = []  # parameters that the run has set, and no user
+
+    @property
+    def shown_parameters(self) -> dict[str, Any]:
+        """The parameters that users set, by name."""
+        return {name: x for name, x in self.parameters.items() if name not in self.internal}
 
 
 # their names in pickled runs of version 0.2

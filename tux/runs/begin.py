@@ -37,7 +37,7 @@ from tux.partition.method_of_type import MethodOfType, is_open
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
 from tux.program.base_program import first_edge
-from tux.program.params import INLINE
+from tux.program.params import INLINE, settable
 from tux.program.program import Program, may_race, score_of, uses_held_out
 from tux.program.returns import call_hook
 from tux.program.vertex_params import vertex_numbers
@@ -98,7 +98,7 @@ def load_for(
     if special.predict() is not None:
         score_of(special).check_returns()
     for name, value in special.parameters.items():
-        if special.params[name].internal or str(value).startswith(INLINE):
+        if name not in settable(special.params) or str(value).startswith(INLINE):
             continue
         if value != program.parameters.get(name, value):
             watch.say(f"{one_line(f'{name} {value}', LONGEST_CHOICE)}, which suits these data")

@@ -10,6 +10,7 @@ from tux.inputs.load import Data, Inputs
 from tux.inputs.origin import cut_folder, origin, whole_parameters
 from tux.options.options import RunOptions
 from tux.program import sources
+from tux.program.params import internal_names
 from tux.program.program import Program
 from tux.run_folder.folder import App, DataOrigin, RunRecord
 from tux.runs.begin import fit_plan_to_folder
@@ -60,5 +61,13 @@ def _record(program: Program, options: RunOptions, data: DataOrigin) -> RunRecor
         **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
     parameters = whole_parameters(program, program.parameters)
-    command = list(options.command)
-    return RunRecord(app, parameters, options.seed, {}, data, command=command, versions=versions)
+    return RunRecord(
+        app,
+        parameters,
+        options.seed,
+        {},
+        data,
+        command=list(options.command),
+        versions=versions,
+        internal=internal_names(program.params),
+    )

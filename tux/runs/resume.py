@@ -31,7 +31,7 @@ from tux.options.options import FORMER, MEMORY, OPTIONS, RESUMABLE, RunOptions
 from tux.partition.method_of_type import is_open
 from tux.program import sources
 from tux.program.params import use_present_names
-from tux.program.program import Program
+from tux.program.program import Program, rebuild
 from tux.run_folder.folder import (
     WHOLE,
     App,
@@ -212,7 +212,9 @@ def find_stopped_run(
         check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, {**others, "epochs": most, "place": place})
-    return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
+    return StoppedRun(
+        path, run, found, checkpoint, options, rebuild(source.program, run.parameters)
+    )
 
 
 def _find_checkpoint(path: Path, warn: Callable[[str], None]) -> CheckpointSearch:

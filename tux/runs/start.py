@@ -17,6 +17,7 @@ from tux.inputs.samples import NAMED, classes_of
 from tux.options.options import RunOptions
 from tux.predict.predict import TrainedModel, Warn, open_model
 from tux.program import sources
+from tux.program.params import settable
 from tux.program.program import Program, begins_with_model
 from tux.run_folder.model_columns import LazyColumns
 from tux.run_folder.model_files import model_digest
@@ -115,9 +116,9 @@ def _check_meaning(model: TrainedModel, program: Program, options: RunOptions, w
             f"tables of vertices with words, as in {model.name}, would be numbered anew",
             do="train it on all data",
         )
-    for name, declared in program.params.items():
+    for name in settable(program.params):
         had, has = model.program.parameters.get(name), program.parameters[name]
-        if had != has and not declared.may_become(had, has):
+        if had != has and not program.params[name].may_become(had, has):
             raise UsageError(
                 f"{name} of a model cannot change",
                 where=model.name,

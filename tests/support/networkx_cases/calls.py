@@ -149,7 +149,10 @@ def structure_calls(node, nodes):
             *({}, {"nodes": nodes}, {"count_zeros": False}, {"nodes": nodes * 2}),
             {"weight": "weight"},
         ],
-        "asyn_lpa_communities": [{"seed": 1}, {"seed": 2}, {"seed": 3, "weight": "weight"}],
+        **dict.fromkeys(
+            ("asyn_lpa_communities", "fast_label_propagation_communities"),
+            [{"seed": 1}, {"seed": 2}, {"seed": 3, "weight": "weight"}],
+        ),
         **dict.fromkeys(
             (
                 "jaccard_coefficient",

@@ -26,6 +26,7 @@ from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
 from tux.program import sources
+from tux.program.program import rebuild
 
 
 class Job(Rendezvous, dict=True, kw_only=True):
@@ -101,7 +102,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
         """Make the worker of one part, its rows initialised. With `most` it is to be compiled for
         alone: its rows have no values, and its graph is the `beginning` of the part.
         """
-        program = self.source.program(**self.parameters)
+        program = rebuild(self.source.program, self.parameters)
         part = store.load(Path(self.graph), rank)
         kept = Path(self.cut, f"part-{rank}") if self.cut and self.limit else None
         graph = (
@@ -152,7 +153,7 @@ class Job(Rendezvous, dict=True, kw_only=True):
         """Describe the tables of the model; `sizes`: the vertices of each type that training
         knows.
         """
-        return ModelTables(self.source.program(**self.parameters), sizes, self.seed)
+        return ModelTables(rebuild(self.source.program, self.parameters), sizes, self.seed)
 
     def ids_file(self, kind: str) -> Path:
         """Return the Parquet file that has the ids of a vertex type, those of training first."""

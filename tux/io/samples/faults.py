@@ -10,6 +10,13 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec
 from tux.io.source.text import ADVICE, NUMBER, quote_word
 
+QUERY_RULES = {
+    "svm": "Write qid:7 behind each label, with the query's number.",
+    "table": "Name their column with --query; one called qid or query is found by its name.",
+    "npz": "A matrix has none: give libsvm text with qid:7 behind each label, or a table.",
+}
+"""Advice to the user about a file of each form without queries."""
+
 
 def several_error(text: str, place: str) -> DataError:
     """Return the error about a label whose `text` looks like several."""
@@ -49,12 +56,10 @@ def no_label(path: str, first: str) -> DataError:
     )
 
 
-def no_queries(asked: BagSpec) -> DataError:
-    """Return the error about rows none of which has a query."""
+def no_queries(asked: BagSpec, do: str) -> DataError:
+    """Return the error about rows none of which has a query, with the advice `do`."""
     return DataError(
-        f"the {asked.row}s of {asked.path} have no queries, by which they are ranked",
-        do="Write qid:7 behind the label in libsvm text, or name a column with --query; a table's "
-        "column qid or query is found by its name.",
+        f"the {asked.row}s of {asked.path} have no queries, by which they are ranked", do=do
     )
 
 

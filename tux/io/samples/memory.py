@@ -20,6 +20,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.crossed import no_columns_to_cross
+from tux.io.samples.faults import QUERY_RULES
 from tux.io.samples.label_files import read_sample_labels
 from tux.io.samples.labels import F4, SampleLabels, SampleRows
 from tux.io.samples.matrix import arrays_of, matrix_rows
@@ -32,6 +33,8 @@ from tux.io.source.text import BadRows
 from tux.io.vertices.arrays import is_absent
 
 LABELS = "the labels"
+BESIDE = "Give them as the fourth part of the data: (X, y, None, qid)."
+FRAME_RULE = f"{QUERY_RULES['table']} {BESIDE}"
 
 
 def read_memory_samples(
@@ -72,7 +75,7 @@ def read_memory_samples(
         rows = _set_weights(rows, weights, asked)
     if queries is not None:
         rows = _set_queries(rows, queries, asked)
-    found = samples_of(rows, asked, kinds, how)
+    found = samples_of(rows, asked, kinds, how, FRAME_RULE if framed else BESIDE)
     return found._replace(edges=number_from_zero(found.edges, ends[0]))
 
 
@@ -107,9 +110,9 @@ def _separate_labels(
     return read_sample_labels(labels), Places(os.fspath(labels))
 
 
-def label_column(y: Any) -> np.ndarray:
-    """Convert labels of any library to one column of numbers, booleans or strings, (n,); "" for a
-    missing one. Raises `DataError` for anything else.
+def label_column(y: Any, what: str = "labels") -> np.ndarray:
+    """Convert labels, or `what` else names samples, of any library to one column of numbers,
+    booleans or strings, (n,); "" for a missing one. Raises `DataError` for anything else.
     """
     check_unmasked(y)
     array = np.asarray(y)
@@ -122,7 +125,7 @@ def label_column(y: Any) -> np.ndarray:
         array = array.astype(STRING)
     if array.ndim != 1 or array.dtype.kind not in "biufT":
         raise DataError(
-            f"labels are one column of numbers or words, not {array.dtype} of shape {array.shape}"
+            f"{what} are one column of numbers or words, not {array.dtype} of shape {array.shape}"
         )
     return array
 
@@ -150,7 +153,7 @@ def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
     """Give rows their queries; `queries` has an entry for each row of the input, bad ones too."""
     if rows.query is not None:
         raise UsageError("queries are given twice, once as a column", do="give them once")
-    codes = query_codes(SampleLabels.of(label_column(queries)))
+    codes = query_codes(SampleLabels.of(label_column(queries, "queries")))
     there = len(rows.entries.rows) + asked.bad.count
     if len(codes) != there:
         raise DataError(

@@ -27,6 +27,7 @@ from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
 from tux.io.samples.crossed import no_columns_to_cross
 from tux.io.samples.faults import (
+    QUERY_RULES,
     label_count_error,
     label_error,
     label_fault,
@@ -124,7 +125,7 @@ def read_samples(
         how = replace(how, apart=read_sample_labels(how.labels))
     rows = _read_rows(asked, form, how, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, how, Places(str(how.labels)), RULES.get(form, ""))
-    return samples_of(rows, asked, kinds, how)
+    return samples_of(rows, asked, kinds, how, QUERY_RULES[form])
 
 
 def plan_reading(
@@ -149,15 +150,21 @@ def plan_reading(
 
 
 def samples_of(
-    rows: SampleRows, asked: BagSpec, kinds: Mapping[str, np.dtype], how: SampleOptions
+    rows: SampleRows,
+    asked: BagSpec,
+    kinds: Mapping[str, np.dtype],
+    how: SampleOptions,
+    query_rule: str = "",
 ) -> SampleData:
-    """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
+    """Make edges of rows, with signs or numbers for their labels. See `read_samples`. `query_rule`
+    is the advice to the user if there are no queries, and some are needed.
+    """
     label, meant, rows = (
         _numbers(rows, how, asked.bad) if how.numeric else _classes(rows, how, asked.bad)
     )
     query = None
     if how.ranked and how.require_labels:
-        query, label, rows = _queries(rows, label, asked)
+        query, label, rows = _queries(rows, label, asked, query_rule)
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     edges, left_out = _edges(rows.entries, asked, kinds, how)
     return SampleData(edges, label, weights, meant, left_out, query)
@@ -327,13 +334,14 @@ def _numbers(
 
 
 def _queries(
-    rows: SampleRows, label: np.ndarray, asked: BagSpec
+    rows: SampleRows, label: np.ndarray, asked: BagSpec, rule: str
 ) -> tuple[np.ndarray, np.ndarray, SampleRows]:
     """Return the queries of rows as numbers from 0, (n,) int32; and their labels and the rows
-    without those that have no query, which are bad. DataError where none has one.
+    without those that have no query, which are bad. DataError where none has one, with the advice
+    `rule`.
     """
     if rows.query is None or (rows.query == -1).all():
-        raise no_queries(asked)
+        raise no_queries(asked, rule)
     lacking = np.flatnonzero(rows.query == -1)
     if len(lacking):
         rows = _drop_rows(rows, lacking, f"the {asked.row} has no query", asked.bad)

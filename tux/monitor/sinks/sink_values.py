@@ -16,7 +16,7 @@ def parameters(run: RunRecord) -> dict[str, Any]:
     if run.test is not None:
         about["test"] = run.test.path_text
     told = {**about, **run.options}
-    named = {**run.parameters, **{f"run.{name}": value for name, value in told.items()}}
+    named = {**run.shown_parameters, **{f"run.{name}": value for name, value in told.items()}}
     return {name: value for name, value in named.items() if value is not None}
 
 

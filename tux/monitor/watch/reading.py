@@ -125,6 +125,9 @@ class Reader:
             why = f"{why}\ngo on from the last checkpoint: tux run --resume {self.folder}".strip()
         about = msgspec.to_builtins(run) if run else {}
         about.pop("categories", None)  # they may be as many as there are words
+        if run:
+            about["parameters"] = run.shown_parameters
+            about.pop("internal", None)
         return {
             "name": self.folder.resolve().name,
             "folder": str(self.folder.resolve()),
