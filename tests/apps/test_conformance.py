@@ -181,7 +181,10 @@ def test_the_folder_of_a_run_is_read_back(case, runs):
     for name, array in arrays_of(tux.load(run.folder)).items():
         assert (array.dtype, array.tobytes()) == (expected[name].dtype, expected[name].tobytes())
     record = json.loads((run.folder / "run.json").read_text())
-    assert record["parameters"] == run.parameters and record["seed"] == 1
+    known = run.parameters | {
+        name: run.program.parameters[name] for name in record.get("internal", [])
+    }
+    assert record["parameters"] == known and record["seed"] == 1
     assert case.params.items() <= record["parameters"].items()
     for kind, table in run.vertices.items():
         frame = pd.read_parquet(run.folder / "model" / f"{kind}.parquet")
