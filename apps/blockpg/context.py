@@ -45,6 +45,7 @@ _FLAGS = {
         "rose",
         "overshot",
         "searching",
+        "refused",
         "taken",
         "undone",
         "anew",
@@ -67,7 +68,8 @@ _PASS = (
 )
 _STEPS = (
     "stiff",
-    "damping",
+    "damping",  # how many times more curvature steps have expected than there is
+    "missed",  # the share of F that a step of the intercept would gain
     "floor",
     "top",
     "heaviest",
@@ -76,8 +78,8 @@ _STEPS = (
     "last_mark",
     "backed",
     "size",  # the sum of |w|
-    "last_size",
-    "trial_size",
+    "last_size",  # before the pass
+    "trial_size",  # where the search leads
     "crowd",
 )
 _NUMBERS = {name: value("f8") for name in (*_PASS, *_STEPS, "error", "last_error")}
@@ -89,7 +91,7 @@ _SPANNED = {
     "norms": (KEPT, KEPT),
 }
 _SUMS = {
-    name: total() for name in ("loss", "curved", "raised", "absolute", "square", "nonzero")
+    name: total() for name in ("loss", "curved", "floored", "absolute", "square", "nonzero")
 } | {name: total(*n) for name, n in _SPANNED.items()}
 _SUMS |= {name: total(len(SHARES)) for name in ("lengths", "squares")} | {
     name: total(combine="max") for name in ("most", "steepest")

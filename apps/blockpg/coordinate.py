@@ -8,6 +8,7 @@ import numpy as np
 
 from tux.stages import Apply, Exchange, MiniBatch, Repeat
 
+SMALLEST_CURVATURE = 1e-30  # of a feature; steps without any would be infinite
 SWEEPS = 4  # of a pass over the features that move; a new model costs all samples
 
 
@@ -61,7 +62,7 @@ def step(feature, tau, p):
     w, g = feature.w, feature.g + p.l2 * feature.w
     feature.active = not (w == 0 and -tau.l1 <= g <= tau.l1)
     if feature.active:
-        s = feature.s + p.l2 + 1e-12
+        s = max(feature.s + p.l2, SMALLEST_CURVATURE)
         if g + tau.l1 <= s * w:
             feature.w = w - (g + tau.l1) / s
         elif g - tau.l1 >= s * w:

@@ -102,9 +102,9 @@ def mean_label(total, weight):
     return total / weight if weight > 0 else 0.0
 
 
-def no_intercept(up, down):
-    """Return 0, from which the intercept begins."""
-    return 0.0
+def mean_class(up, down):
+    """Return the mean class, -1 or +1, by their weights: the best constant of squared_hinge."""
+    return (up - down) / (up + down) if up + down > 0 else 0.0
 
 
 class SparseLoss(NamedTuple):
@@ -112,8 +112,7 @@ class SparseLoss(NamedTuple):
     the slope alone; ``conjugate(y, r, c, width)`` is as above. `start`: the intercept at w = 0, by
     the weights of both classes, or by the sums of labels and of weights. `bend`: the most curvature
     of a sample that weighs 1. `of_classes`: labels are classes, and not any numbers. `mean`: what
-    the mean loss of held-out samples is called. `piecewise`: whether it is piecewise quadratic, or
-    linear.
+    the mean loss of held-out samples is called.
     """
 
     model: Callable[..., tuple[float, float, float]]
@@ -123,7 +122,6 @@ class SparseLoss(NamedTuple):
     bend: float
     of_classes: bool
     mean: str = "test_loss"
-    piecewise: bool = True
 
 
 LOSSES = {
@@ -135,9 +133,8 @@ LOSSES = {
         0.25,
         of_classes=True,
         mean="test_logloss",
-        piecewise=False,
     ),
     "squared": SparseLoss(squared_model, squared_slope, squared_conjugate, mean_label, 1.0, False),
     "huber": SparseLoss(huber_model, huber_slope, squared_conjugate, mean_label, 1.0, False),
-    "squared_hinge": SparseLoss(hinge_model, hinge_slope, hinge_conjugate, no_intercept, 2.0, True),
+    "squared_hinge": SparseLoss(hinge_model, hinge_slope, hinge_conjugate, mean_class, 2.0, True),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.blockpg.rounding import after_pass, after_search, is_lower
-from tux.apps.blockpg.span import KEPT, direction
+from tux.apps.blockpg.span import KEPT, direction, gain_of_intercept
 from tux.apps.blockpg.start import crowding
 
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
@@ -33,7 +33,8 @@ def decide(tau, p):
     gained, tau.rose = tau.last - tau.F, not tau.F <= tau.last * (1 + ROUNDING)
     tau.overshot = not tau.F <= tau.last * (1 + NOISE)
     after_pass(tau)
-    tau.damping = tau.stiff * (max(1.0, tau.raised / tau.curved) if tau.curved > 0 else 1.0)
+    tau.damping = tau.stiff * (max(1.0, tau.floored / tau.curved) if tau.curved > 0 else 1.0)
+    tau.missed = gain_of_intercept(tau) if p.fit_intercept else 0.0
     tau.change, tau.last_mark = np.nan, tau.mark
     # since the last such pass, the searches after it and the passes between included
     if tau.full and not tau.overshot:
@@ -57,10 +58,10 @@ def decide(tau, p):
 
 def share_of_change(tau, after):
     """Return by what share F has changed since the last mark; times how much more curvature the
-    steps of the pass have expected than there is. So a pass that hardly moves, because its steps
-    are short, is no sign of the optimum.
+    steps of the pass have expected than there is; and what the intercept has missed. So a pass that
+    hardly moves, because its steps are short or the search was refused, is no sign of the optimum.
     """
-    return tau.damping * abs(tau.last_mark - after) / max(after, 1e-300)
+    return tau.missed + tau.damping * abs(tau.last_mark - after) / max(after, 1e-300)
 
 
 def accept_alone(tau, p):
@@ -79,7 +80,8 @@ def accept(tau, p, crowd):
     workers has another one than it began with.
     """
     trial = tau.loss + tau.trial_penalty
-    tau.taken = bool(tau.x.any() and is_lower(trial, tau))
+    tau.taken = bool(tau.searching and is_lower(trial, tau))
+    tau.refused = bool(tau.searching and not tau.taken)
     if tau.taken:
         tau.F, tau.penalty, tau.size = trial, tau.trial_penalty, tau.trial_size
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
@@ -137,5 +139,9 @@ def close_pass(tau, p):
         tau.change = share_of_change(tau, tau.F)
         tau.mark = tau.F
     tau.undone_passes = tau.backed if tau.backed else np.nan  # told once there is one
-    tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
+    tau.objective, tau.penalty_l1, tau.ended = (
+        tau.F,
+        tau.l1,
+        bool(tau.change <= max(p.tol, ROUNDING)),
+    )
     tau.at = (tau.at + 1) % KEPT

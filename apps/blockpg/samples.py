@@ -73,7 +73,7 @@ def measure(sample, tau, p):
     """
     renew_model(sample, tau, p)
     tau.curved += sample.h
-    tau.raised += max(sample.h, sample.c * tau.floor)
+    tau.floored += max(sample.h, sample.c * tau.floor)
     sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.fit_intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]
@@ -82,7 +82,7 @@ def measure(sample, tau, p):
 
 
 def attempt(sample, tau, p):
-    """Add up the loss where the search leads, and keep the model there."""
+    """Add up the loss where the search leads, if there is one, and keep the model there."""
     if not tau.searching:
         return
     m = sample.m

@@ -44,9 +44,10 @@ def symmetric(half):
 
 
 def direction(tau, p):
-    """Return the minimiser of the smooth model, bounded. Of losses that are piecewise quadratic,
-    passes end at the optimum for their intercept, and displacements vanish; so the constant is not
-    bounded with them, but has a minimum of its own.
+    """Return the minimiser of the smooth model, bounded. Near the end displacements vanish, and
+    their coefficients reach the bound; so the constant, which is the intercept, is not bounded, but
+    has a minimum of its own. After a search that was refused, as where it would cross a kink, it is
+    searched alone: nothing else moves it.
     """
     with np.errstate(all="ignore"):  # a pass may have gone beyond all numbers
         tau.model[:], tau.model_slopes[:] = symmetric(tau.curves), tau.slopes
@@ -60,9 +61,17 @@ def direction(tau, p):
         solution = -np.linalg.solve(small, slopes[live] * scale) * scale
         bound = min(1.0, REACH / max(np.abs(solution).max(), 1e-300))
         x[live] = solution * bound
-        if bound < 1 and live[KEPT] and p.loss.piecewise:
+        if tau.refused:
+            x[:KEPT] = 0
+        if live[KEPT] and (bound < 1 or tau.refused):
             x[KEPT] -= (slopes[KEPT] + curves[KEPT] @ x) / curves[KEPT, KEPT]
     return x
+
+
+def gain_of_intercept(tau):
+    """Return the share of F that a step of the intercept alone would gain, by the model."""
+    slope, curve = tau.slopes[KEPT], tau.curves[KEPT, KEPT]
+    return slope * slope / (2 * curve * max(tau.F, 1e-300)) if curve > 0 else 0.0
 
 
 def add_trial_penalties(feature, tau):

@@ -132,6 +132,7 @@ def test_a_search_takes_the_minimum_of_a_quadratic():
         slopes=np.array([1.0, -2.0, 0, 0]),
         norms=np.zeros((3, 3)),
         pulls=np.zeros(3),
+        refused=False,
     )
     tau.signs, tau.l1, tau.model, tau.model_slopes = np.zeros(3), 0.0, np.zeros((4, 4)), np.zeros(4)
     tau.x = span.direction(tau, Row(l2=0.0))
@@ -154,10 +155,12 @@ def test_a_pass_beyond_all_numbers_is_not_searched():
 
 
 def test_a_change_by_short_steps_is_no_sign_of_the_optimum():
-    tau = Row(damping=1.0, last_mark=100.001)
+    tau = Row(damping=1.0, last_mark=100.001, missed=0.0)
     assert share_of_change(tau, 100.0) == pytest.approx(1e-5)
     tau.damping = 64.0
     assert share_of_change(tau, 100.0) == pytest.approx(64e-5)
+    tau.missed = 1e-3
+    assert share_of_change(tau, 100.0) == pytest.approx(164e-5)
 
 
 @pytest.mark.parametrize(("rise", "stiff"), [(1e-13, 1.4), (1e-6, 4.0)])
