@@ -38,18 +38,12 @@ class SparseReport(Report):
         }
 
     def remarks(self, program, records):
-        """Remark that a path has ended before its last penalty, or a run far from its optimum."""
+        """Remark that a path has ended before its last penalty."""
         reached = records[-1].get("penalty_l1", program.l1) if records else program.l1
         if program.path > 1 and reached > program.l1:
             return [
                 f"the path has ended at l1 {reached:.6g} instead of {program.l1:g}; more --epochs "
                 "let it go on"
-            ]
-        changes = [record["change"] for record in records if "change" in record]
-        if changes and changes[-1] > program.tol > 0 and program.gap == 0:
-            return [
-                f"the last full pass still changed the objective by a share of {changes[-1]:.2g}; "
-                "more --epochs let the run go on"
             ]
         return []
 
