@@ -127,7 +127,9 @@ def test_a_process_that_is_left_is_found(tmp_path, monkeypatch):
         command = room.command("--version")
         room.expect(command, 0)
         env = {**os.environ, "TMPDIR": str(command.tmp)}
-        with subprocess.Popen([sys.executable, "-c", "input()"], env=env, stdin=-1) as left:
+        words = [sys.executable, "-c", "print(flush=True); input()"]
+        with subprocess.Popen(words, env=env, stdin=-1, stdout=-1, text=True) as left:
+            left.stdout.readline()  # a process that is still starting has no environment in /proc
             [found] = room.remains()
             assert found.startswith(f"left: process {left.pid}: ")
             left.kill()
