@@ -1,5 +1,5 @@
-"""K-means beside scikit-learn's KMeans in one run: seconds of the first centers and of an
-iteration, on the same threads and data; inertia from the same centers.
+"""K-means beside scikit-learn's KMeans, and faiss for points, in one run: seconds of the first
+centers and of an iteration, on the same threads and data; inertia from the same centers.
 
 usage: python -m bench.kmeans [--data DIR] [--sets NAME,..] [--clusters N] [--iterations N]
 [--runs N] [--threads N] [--points N] [--features N] [--spread X] [--seeds N]
@@ -9,13 +9,15 @@ DIR (default $TUX_TEST_DATA) holds libsvm/*.gz and corpora/kos/docword.kos.txt.g
 or for --iterations (default 20) moves of the centers; an iteration's seconds are those beyond a run
 of one move. The median of --runs (default 5) of each, in turn, is shown. `same`: the relative
 difference of the inertia after --iterations from the same centers, scikit-learn in 64 bits. With
---seeds: the mean inertia after the first move, over so many seeds.
+--seeds: the mean inertia after the first move, over so many seeds. faiss (left out if it is not
+installed) begins with samples that it draws evenly, and trains with all samples.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import importlib.util
 import os
 import statistics
 import sys
@@ -108,21 +110,49 @@ def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[fl
         return time.perf_counter() - start, model
 
 
+def names_of_peers(x: Any) -> list[str]:
+    """Return the names of tux and of what it is compared with."""
+    is_there = isinstance(x, np.ndarray) and importlib.util.find_spec("faiss")
+    return ["tux", "lloyd", "elkan", *(["faiss"] if is_there else [])]
+
+
+def faiss_seconds(x: np.ndarray, args: argparse.Namespace, moves: int, seed: int) -> float:
+    """Return the seconds of faiss's training. ImportError."""
+    import faiss
+
+    faiss.omp_set_num_threads(args.threads)
+    model = faiss.Kmeans(
+        x.shape[1],
+        args.clusters,
+        niter=moves,
+        seed=seed,
+        min_points_per_centroid=1,
+        max_points_per_centroid=len(x),
+    )
+    start = time.perf_counter()
+    model.train(x)
+    return time.perf_counter() - start
+
+
 def time_runs(
     x: Any, data: EdgeData, args: argparse.Namespace
 ) -> dict[str, list[tuple[float, float]]]:
     """Return (seconds to the first move, seconds of an iteration) of each run, by name."""
-    found: dict[str, list[tuple[float, float]]] = {"tux": [], "lloyd": [], "elkan": []}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names_of_peers(x)}
     train_moves(x, data, args, 1)  # compiles
     for turn in range(args.runs):
         seconds = column(train_moves(x, data, args, args.iterations, turn), "seconds")
         more = max(len(seconds) - 1, 1)
         found["tux"].append((seconds[0], (seconds[-1] - seconds[0]) / more))
-        for name in ("lloyd", "elkan"):
+        for name in [each for each in found if each not in ("tux", "faiss")]:
             given = {"algorithm": name, "random_state": turn}
             first, _ = peer(x, args, 1, **given)
             whole, model = peer(x, args, args.iterations, **given)
             found[name].append((first, (whole - first) / max(model.n_iter_ - 1, 1)))
+        if "faiss" in found:
+            first = faiss_seconds(x, args, 1, turn)
+            whole = faiss_seconds(x, args, args.iterations, turn)
+            found["faiss"].append((first, (whole - first) / max(args.iterations - 1, 1)))
     return found
 
 
