@@ -23,7 +23,7 @@ PEERS = {
     "kaminpar-degree": ("default", "degree"),
     "kaminpar-unit": ("default", "unit"),
     "kaminpar-strong": ("strong", "edges"),
-    "kaminpar-fast": ("fast", "edges"),
+    "kaminpar-terapart": ("terapart", "edges"),
 }
 """The preset, and what vertices weigh, by the names of the table."""
 
@@ -94,20 +94,21 @@ class KaMinParCut:
     def __init__(self, job: CutJob) -> None:
         import kaminpar
 
-        self._peer, self._job = kaminpar, job
+        self._peer, self._job, self._preset = kaminpar, job, PEERS[job.method][0]
         self._graph: Any = None
         self._home = np.empty(0, np.int64)
 
     def read(self) -> None:
-        """Read the graph."""
-        self._graph = self._peer.load_graph(self._job.files[0], self._peer.GraphFileFormat.PARHIP)
+        """Read the graph, compressed where the preset is for compressed graphs."""
+        compress = self._preset == "terapart"
+        form = self._peer.GraphFileFormat.PARHIP
+        self._graph = self._peer.load_graph(self._job.files[0], form, compress)
 
     def cut(self, threads: int) -> np.ndarray:
         """Return the part of each edge."""
         job = self._job
         self._peer.reseed(0)
-        preset = self._peer.context_by_name(PEERS[job.method][0])
-        instance = self._peer.KaMinPar(threads, preset)
+        instance = self._peer.KaMinPar(threads, self._peer.context_by_name(self._preset))
         self._home = np.array(instance.compute_partition(self._graph, job.k, job.cap - 1))
         return cut_by_vertices(job.edges, self._home, job.k)
 

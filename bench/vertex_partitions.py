@@ -4,13 +4,14 @@ replicas, balance, seconds and memory.
 usage: python -m bench.vertex_partitions [--data DIR] [--graphs NAME,..] [--edges N] [--parts K,..]
                                          [--methods NAME,..] [--cap C] [--threads N,..] [--runs N]
 
-DIR (default $TUX_TEST_DATA) holds graphs/*.txt.gz, of which self-loops are left out. The graph
-`power-law` is generated: N edges, a tenth as many vertices. KaMinPar (extra `bench`) makes parts of
-vertices of equal weight with few edges between them; then each edge goes to the part of its end of
-lower degree. `kaminpar` is its preset `default`, and a vertex weighs the edges that follow it, so
-that parts have about equally many edges (`best` of tux weighs them so, too). In `kaminpar-degree`
-it weighs its degree, and in `kaminpar-unit` 1; `kaminpar-strong` and `kaminpar-fast` are other
-presets. Columns:
+DIR (default $TUX_TEST_DATA) holds graphs/*.txt.gz, of which self-loops are left out. `--graphs
+power-law` generates one of N edges (default 10 million) and a tenth as many vertices, for which
+`best` takes minutes. KaMinPar (extra `bench`) makes parts of vertices of equal weight with few
+edges between them; then each edge goes to the part of its end of lower degree. `kaminpar` is its
+preset `default`, and a vertex weighs the edges that follow it, so that parts have about equally
+many edges (`best` of tux weighs them so, too). In `kaminpar-degree` it weighs its degree, and in
+`kaminpar-unit` 1; `kaminpar-strong` is a slower preset, and `kaminpar-terapart` the one for little
+memory, which compresses the graph. Columns:
 
     RF       the mean number of parts that hold a vertex
     edges    the largest part over the mean. It is at most --cap with the methods of tux; KaMinPar's
@@ -46,21 +47,22 @@ from tux.partition.common.ends import EdgeEnds, ends
 from tux.synthetic.graph import graph as generate_graph
 
 POWER_LAW = "power-law"
-NAMES = (*(name for name in GRAPHS if name != "ml1m"), POWER_LAW)
+REAL = tuple(name for name in GRAPHS if name != "ml1m")
 
 
 def make_files(edges: EdgeEnds, methods: Sequence[str], folder: Path) -> dict[str, float]:
     """Write the graph as each of KaMinPar's methods takes it, and that of its first edges. Return
-    seconds by method.
+    seconds of the graph by method.
     """
-    took: dict[str, float] = {}
-    for method in methods:
-        both = edges, first_edges(edges)
-        for file, of in zip(graph_files(method, folder), both, strict=True):
-            seconds, graph = time_call(undirected, of)
-            weights = vertex_weights(of, PEERS[method][1])
-            writing, _ = time_call(write_parhip, Path(file), graph, weights)
-            took.setdefault(method, seconds + writing)
+    took = {}
+    for at, of in enumerate((first_edges(edges), edges)):
+        making, graph = time_call(undirected, of)
+        for method in methods:
+            file, weights = (
+                graph_files(method, folder)[1 - at],
+                vertex_weights(of, PEERS[method][1]),
+            )
+            took[method] = making + time_call(write_parhip, Path(file), graph, weights)[0]
     return took
 
 
@@ -76,7 +78,7 @@ def read_graphs(data: Path, names: Sequence[str], edges: int) -> Iterator[tuple[
     for name, src, dst, _ in graphs(data, [name for name in names if name != POWER_LAW]):
         yield name, ends(src, dst)
     if POWER_LAW in names:
-        src, dst = generate_graph(max(edges // 10, 2), edges)
+        src, dst = generate_graph(edges // 10, edges)
         yield POWER_LAW, ends(src - 1, dst - 1)
 
 
@@ -84,12 +86,12 @@ def show_graph(name: str, edges: EdgeEnds, asked: argparse.Namespace) -> None:
     """Print the lines of a graph."""
     with tempfile.TemporaryDirectory() as folder:
         peers = [method for method in asked.methods if method in PEERS]
-        making = make_files(edges, peers, Path(folder))
+        making = make_files(edges, peers, Path(folder)) if peers else {}
         for k in asked.parts:
             for method in asked.methods:
                 files = graph_files(method, Path(folder))
                 job = CutJob(method, edges, k, asked.cap, asked.threads, asked.runs, files)
-                line = f"{name:<17}{k:>4}  {method:<16}"
+                line = f"{name:<17}{k:>4}  {method:<18}"
                 if (costs := measure_apart(job)) is None:
                     write(f"{line} died\n")
                     continue
@@ -114,8 +116,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     methods = ["ne", "best", "two_phase", "hdrf", "dbh", "kaminpar", "kaminpar-degree"]
     arguments.add_argument("--data", default=os.environ.get("TUX_TEST_DATA", ""))
-    arguments.add_argument("--graphs", type=names_among(NAMES), default=list(NAMES))
-    arguments.add_argument("--edges", type=number_from(20), default=10_000_000)
+    arguments.add_argument("--graphs", type=names_among([*REAL, POWER_LAW]), default=REAL)
+    arguments.add_argument("--edges", type=number_from(1000), default=10_000_000)
     arguments.add_argument("--parts", type=numbers_from(1), default=[4, 32, 128])
     arguments.add_argument("--methods", type=names_among([*PARTITIONERS, *PEERS]), default=methods)
     arguments.add_argument("--cap", type=number_from(1.0), default=1.05)
@@ -127,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if set(asked.methods) & set(PEERS) and find_spec("kaminpar") is None:
         write("kaminpar is not installed\n")
         asked.methods = [method for method in asked.methods if method not in PEERS]
-    head = f"{'graph':<17}{'k':>4}  {'method':<16}{'RF':>8}{'edges':>7}{'RF cap':>8}"
+    head = f"{'graph':<17}{'k':>4}  {'method':<18}{'RF':>8}{'edges':>7}{'RF cap':>8}"
     head += "".join(f"{f's {threads}':>8}" for threads in asked.threads)
     write(f"{machine()}; cap {asked.cap}\n{head}{'MB':>9}{'make':>8}\n")
     for name, edges in read_graphs(Path(asked.data), asked.graphs, asked.edges):
