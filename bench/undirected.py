@@ -32,7 +32,7 @@ class UndirectedGraph(NamedTuple):
     times: np.ndarray
 
 
-def undirected(edges: EdgeEnds) -> UndirectedGraph:
+def undirected_graph(edges: EdgeEnds) -> UndirectedGraph:
     """Return the graph of these edges: one edge between two vertices, whatever joins them."""
     from scipy.sparse import coo_array
 
@@ -75,7 +75,7 @@ def write_parhip(path: Path, graph: UndirectedGraph, weights: np.ndarray) -> Non
             numbers.tofile(file)
 
 
-def cut_by_vertices(
+def place_by_vertices(
     edges: EdgeEnds, home: np.ndarray, k: int, cap: float | None = None
 ) -> np.ndarray:
     """Place each edge in the part `home` (n,) of its end of lower degree, of equals its source;

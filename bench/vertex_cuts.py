@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.undirected import cut_by_vertices
+from bench.undirected import place_by_vertices
 from tux.base.parallel import use_threads
 from tux.compare.peak import Peak
 from tux.partition import PARTITIONERS, quality
@@ -77,13 +77,13 @@ class TuxCut:
     def read(self) -> None:
         """Read nothing."""
 
-    def cut(self, threads: int) -> np.ndarray:
+    def place_edges(self, threads: int) -> np.ndarray:
         """Return the part of each edge."""
         use_threads(threads)
         job = self._job
         return PARTITIONERS[job.method](job.edges.src, job.edges.dst, job.k, cap=job.cap)
 
-    def limit(self, parts: np.ndarray) -> np.ndarray:
+    def limit_parts(self, parts: np.ndarray) -> np.ndarray:
         """Return the parts as they are, as they keep to the cap."""
         return parts
 
@@ -104,17 +104,17 @@ class KaMinParCut:
         form = self._peer.GraphFileFormat.PARHIP
         self._graph = self._peer.load_graph(self._job.files[0], form, compress)
 
-    def cut(self, threads: int) -> np.ndarray:
+    def place_edges(self, threads: int) -> np.ndarray:
         """Return the part of each edge."""
         job = self._job
         self._peer.reseed(0)
         instance = self._peer.KaMinPar(threads, self._peer.context_by_name(self._preset))
         self._home = np.array(instance.compute_partition(self._graph, job.k, job.cap - 1))
-        return cut_by_vertices(job.edges, self._home, job.k)
+        return place_by_vertices(job.edges, self._home, job.k)
 
-    def limit(self, parts: np.ndarray) -> np.ndarray:
+    def limit_parts(self, parts: np.ndarray) -> np.ndarray:
         """Return the parts of the same partition of vertices with the cap."""
-        return cut_by_vertices(self._job.edges, self._home, self._job.k, self._job.cap)
+        return place_by_vertices(self._job.edges, self._home, self._job.k, self._job.cap)
 
 
 def start_cut(job: CutJob) -> TuxCut | KaMinParCut:
@@ -133,19 +133,20 @@ def measure(job: CutJob) -> CutCosts:
     """Do a job in this process, which has done nothing else."""
     warm = start_cut(job.small())
     warm.read()
-    warm.limit(warm.cut(job.threads[0]))
+    warm.limit_parts(warm.place_edges(job.threads[0]))
     own = start_cut(job)
     with Peak() as peak:
         reading, _ = time_call(own.read)
-        first, parts = time_call(own.cut, job.threads[0])
+        first, parts = time_call(own.place_edges, job.threads[0])
     judged = [
-        quality(job.edges.src, job.edges.dst, each, job.k) for each in (parts, own.limit(parts))
+        quality(job.edges.src, job.edges.dst, each, job.k)
+        for each in (parts, own.limit_parts(parts))
     ]
     medians = []
     for threads in job.threads:
         took = [first] if threads == job.threads[0] else []
         while not took or (len(took) < job.runs and sum(took) < ENOUGH):
-            took.append(time_call(own.cut, threads)[0])
+            took.append(time_call(own.place_edges, threads)[0])
         medians.append(statistics.median(took))
     return CutCosts(
         judged[0].replication,

@@ -40,7 +40,7 @@ from pathlib import Path
 from bench.arguments import names_among, number_from, numbers_from
 from bench.machine import machine
 from bench.partitions import GRAPHS, graphs
-from bench.undirected import undirected, vertex_weights, write_parhip
+from bench.undirected import undirected_graph, vertex_weights, write_parhip
 from bench.vertex_cuts import PEERS, CutJob, first_edges, measure_apart, time_call
 from tux.partition import PARTITIONERS
 from tux.partition.common.ends import EdgeEnds, ends
@@ -56,7 +56,7 @@ def make_files(edges: EdgeEnds, methods: Sequence[str], folder: Path) -> dict[st
     """
     took = {}
     for at, of in enumerate((first_edges(edges), edges)):
-        making, graph = time_call(undirected, of)
+        making, graph = time_call(undirected_graph, of)
         for method in methods:
             file, weights = (
                 graph_files(method, folder)[1 - at],

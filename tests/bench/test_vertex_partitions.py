@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import vertex_cuts, vertex_partitions
-from bench.undirected import cut_by_vertices, undirected, vertex_weights, write_parhip
+from bench.undirected import place_by_vertices, undirected_graph, vertex_weights, write_parhip
 from tux.partition.common.ends import ends
 
 HUB = ends(np.array([0, 0, 0, 4, 3]), np.array([1, 2, 3, 0, 4]))
@@ -19,15 +19,15 @@ HUB = ends(np.array([0, 0, 0, 4, 3]), np.array([1, 2, 3, 0, 4]))
 
 def test_each_edge_goes_to_the_part_of_its_end_of_lower_degree_and_of_equals_of_its_source():
     home = np.array([3, 0, 1, 1, 2])
-    assert cut_by_vertices(HUB, home, 4).tolist() == [0, 1, 1, 2, 1]
+    assert place_by_vertices(HUB, home, 4).tolist() == [0, 1, 1, 2, 1]
 
 
 def test_the_hub_decides_nothing_and_nothing_bounds_a_part():
-    assert cut_by_vertices(HUB, np.array([3, 1, 1, 1, 1]), 4).tolist() == [1] * 5
+    assert place_by_vertices(HUB, np.array([3, 1, 1, 1, 1]), 4).tolist() == [1] * 5
 
 
 def test_with_a_cap_the_other_end_decides_next_and_then_the_load():
-    assert cut_by_vertices(HUB, np.array([3, 1, 1, 1, 1]), 4, 1.6).tolist() == [1, 1, 3, 3, 0]
+    assert place_by_vertices(HUB, np.array([3, 1, 1, 1, 1]), 4, 1.6).tolist() == [1, 1, 3, 3, 0]
 
 
 def test_vertices_weigh_what_follows_them():
@@ -37,7 +37,7 @@ def test_vertices_weigh_what_follows_them():
 
 
 def test_edges_between_two_vertices_are_one_of_their_number_and_loops_are_left_out():
-    graph = undirected(ends(np.array([0, 1, 0, 2, 1]), np.array([1, 0, 1, 2, 2])))
+    graph = undirected_graph(ends(np.array([0, 1, 0, 2, 1]), np.array([1, 0, 1, 2, 2])))
     lists = [
         sorted(zip(graph.near[lo:hi].tolist(), graph.times[lo:hi].tolist(), strict=True))
         for lo, hi in zip(graph.first[:-1], graph.first[1:], strict=True)
@@ -46,7 +46,7 @@ def test_edges_between_two_vertices_are_one_of_their_number_and_loops_are_left_o
 
 
 def test_a_file_has_the_places_of_lists_then_neighbours_then_weights(tmp_path):
-    graph = undirected(ends(np.array([0, 1, 1]), np.array([1, 0, 2])))
+    graph = undirected_graph(ends(np.array([0, 1, 1]), np.array([1, 0, 2])))
     write_parhip(tmp_path / "graph", graph, np.array([5, 6, 7]))
     data = (tmp_path / "graph").read_bytes()
     head, rest = np.frombuffer(data[:56], np.uint64), np.frombuffer(data[56:], np.int32)
