@@ -86,9 +86,11 @@ hard capacity.
 """
 
 
-def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
+def graphs(
+    folder: Path, names: Sequence[str] = GRAPHS
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
     """Yield (name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
-    for name in GRAPHS:
+    for name in names:
         if name == "ml1m":
             edges = read_edges(
                 next((folder / "ratings" / "ml-1m").glob("*train*")),
