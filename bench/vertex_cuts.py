@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -129,6 +129,15 @@ def time_call(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
+def time_cuts(own: TuxCut | KaMinParCut, job: CutJob, first: float) -> Iterator[float]:
+    """Yield the median seconds of each number of threads; the first run took `first`."""
+    for threads in job.threads:
+        took = [first] if threads == job.threads[0] else []
+        while not took or (len(took) < job.runs and sum(took) < ENOUGH):
+            took.append(time_call(own.place_edges, threads)[0])
+        yield statistics.median(took)
+
+
 def measure(job: CutJob) -> CutCosts:
     """Do a job in this process, which has done nothing else."""
     warm = start_cut(job.small())
@@ -138,21 +147,16 @@ def measure(job: CutJob) -> CutCosts:
     with Peak() as peak:
         reading, _ = time_call(own.read)
         first, parts = time_call(own.place_edges, job.threads[0])
-    judged = [
-        quality(job.edges.src, job.edges.dst, each, job.k)
-        for each in (parts, own.limit_parts(parts))
-    ]
-    medians = []
-    for threads in job.threads:
-        took = [first] if threads == job.threads[0] else []
-        while not took or (len(took) < job.runs and sum(took) < ENOUGH):
-            took.append(time_call(own.place_edges, threads)[0])
-        medians.append(statistics.median(took))
+    limited = own.limit_parts(parts)
+    found = quality(job.edges.src, job.edges.dst, parts, job.k)
+    capped = found
+    if limited is not parts:
+        capped = quality(job.edges.src, job.edges.dst, limited, job.k)
     return CutCosts(
-        judged[0].replication,
-        judged[0].edge_balance,
-        judged[1].replication,
-        tuple(medians),
+        found.replication,
+        found.edge_balance,
+        capped.replication,
+        tuple(time_cuts(own, job, first)),
         reading,
         peak.bytes,
     )

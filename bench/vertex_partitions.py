@@ -46,7 +46,7 @@ from tux.partition import PARTITIONERS
 from tux.partition.common.ends import EdgeEnds, ends
 from tux.synthetic.graph import graph as generate_graph
 
-METHODS = "ne,best,two_phase,hdrf,dbh,kaminpar,kaminpar-degree,kaminpar-terapart".split(",")
+METHODS = "ne,best,two_phase,hdrf,dbh,kaminpar,kaminpar-degree".split(",")
 POWER_LAW = "power-law"
 REAL = tuple(name for name in GRAPHS if name != "ml1m")
 
