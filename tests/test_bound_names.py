@@ -14,7 +14,7 @@ INNER += (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MANY_NAMES = {
     "compiled with its caller: one loop whose state stays in registers": """
         apps/als/edges.py::pull
-        apps/kmeans/point_passes.py::distances
+        apps/kmeans/point_nearest.py::distances
         apps/lda/metropolis.py::walk
         apps/mf/sgd.py::sgd
         tux/rows/packed.py::packed_add

@@ -40,7 +40,7 @@ def judge(sample, edges, tau, p):
     tau.tested += 1
     if p.loss.of_classes:
         tau.right += (m > 0) == (sample.label > 0)
-        tau.ranks[int(sample.label > 0), bin_of(m)] += 1
+        tau.ranks[int(sample.label > 0), bin_of(m - tau.b)] += 1
     else:
         tau.square_errors += (m - sample.label) ** 2
 

@@ -8,14 +8,24 @@ import numpy as np
 
 from tux.stages.computed import metric
 
-BINS = 4096  # pairs within a bin count one half
+STEPS, LOWEST, BINADES = 64, -60, 80
+"""Bins between two powers of two; the power below which all lie in one bin; powers from there on.
+"""
+BINS = 2 * BINADES * STEPS  # pairs within a bin count one half
 OF_CLASSES = {name: metric(rises=True) for name in ("test_accuracy", "test_auc")}
 """Metrics of held-out samples of two classes, of which larger is better."""
 
 
-def bin_of(m):
-    """Return the bin of a margin m, squashed to m / (1 + |m|)."""
-    return min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)
+def bin_of(x):
+    """Return the bin of how far a margin lies from the intercept: by its sign and size, within a
+    64th. So small differences and large ones have bins, as with a large penalty or a small rate.
+    """
+    if not abs(x) < np.inf:
+        return BINS - 1 if x > 0 else 0
+    share, power = math.frexp(abs(x))  # the share is at least one half, or 0
+    at = (power - LOWEST) * STEPS + int(max(2 * share - 1, 0.0) * STEPS)
+    at = min(max(at, 0), BINS // 2 - 1) if share > 0 else 0
+    return BINS // 2 + at if x >= 0 else BINS // 2 - 1 - at
 
 
 def area(ranks):

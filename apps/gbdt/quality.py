@@ -78,7 +78,7 @@ def judge(sample, edges, tau, p):
     tau.test_losses += p.loss.value(sample.label, sample.score, p.quantile)
     if p.loss.of_classes:
         tau.right += (sample.score > 0) == (sample.label > 0)
-        tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
+        tau.ranks[int(sample.label > 0), bin_of(sample.score - tau.base)] += 1
     else:
         tau.squares += (p.loss.response(sample.score) - sample.label) ** 2
 

@@ -3,8 +3,7 @@ the mean of all samples that have joined it so far.
 """
 
 from tux.apps.kmeans.lloyd import place
-from tux.apps.kmeans.nearest import least
-from tux.apps.kmeans.passes import distances
+from tux.apps.kmeans.passes import find_nearest
 
 
 def start_sums(feature, p):
@@ -15,7 +14,7 @@ def start_sums(feature, p):
 
 def join(sample, edges, tau, p):
     """Find the nearest center of a sample of a mini-batch."""
-    sample.cluster = least(distances(edges, sample.square, tau, p))
+    sample.cluster, _ = find_nearest(edges, sample.square, tau, p)
     tau.joined[sample.cluster] += 1
 
 

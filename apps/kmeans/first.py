@@ -3,7 +3,7 @@
 import numpy as np
 
 from tux.apps.kmeans.lloyd import place
-from tux.apps.kmeans.passes import square_of
+from tux.apps.kmeans.passes import product, square_of
 from tux.apps.kmeans.start import choose, is_candidate, note_candidate
 
 
@@ -62,10 +62,10 @@ def set_candidate_squares(tau):
 
 def weigh(sample, edges, tau):
     """Compute the squared distances of a sample to the candidates."""
-    dots = np.zeros(len(sample.tried), np.float32)
+    dots = np.zeros(len(sample.tried))
     for edge in edges:
         for t in range(len(dots)):
-            dots[t] += edge.value * edge.feature.trial[t]
+            dots[t] += product(edge.value, edge.feature.trial[t])
     for t in range(len(dots)):
         note_candidate(sample, t, sample.square + tau.trial_square[t] - 2 * dots[t], tau)
 

@@ -1,7 +1,8 @@
 """The center nearest to a sample, and bounds by which most samples need not look for it.
 
 All squared distances of a sample come from its inner products with the centers,
-|x - c|^2 = |x|^2 - 2 x.c + |c|^2, in 32 bits. Of the nearest center it is computed anew, in 64.
+|x - c|^2 = |x|^2 - 2 x.c + |c|^2, in 32 bits. Where these cannot tell which center is the nearest,
+as far from the origin, those that may be it are measured in 64, as is the nearest one always.
 `below` bounds the distance to any other center from below, as in Hamerly, "Making k-means even
 faster", SDM 2010: when centers move, it falls by the farthest move of another center. While a
 sample's own center is nearer than that, no other center can be the nearest.
@@ -13,6 +14,8 @@ import numpy as np
 
 SURE = 1e-5
 """Share of |x|^2 + |c|^2 by which squared distances in 32 bits are surely no more than wrong."""
+KEPT = 1e-6
+"""The same of `below` and of squared distances in 64 bits."""
 
 
 def least(near):
@@ -28,16 +31,34 @@ def least(near):
     return at
 
 
-def settle(sample, near, tau):
-    """Return the nearest center, of which `near` (clusters,) float32 has the squared distances;
-    `near` is changed. The sample gets a new `below`.
+def doubt(square, near):
+    """Return how far a squared distance in 32 bits may be from the true one. |c|^2 is at most twice
+    |x|^2, which is `square`, and twice the distance.
+    """
+    return SURE * (3 * np.float64(square) + 2 * near)
+
+
+def settle(square, near):
+    """Return the nearest center, of which `near` (clusters,) float32 has the squared distances, and
+    what the squared distance to any other is at least; -1 if 32 bits cannot tell.
     """
     first = least(near)
-    near[first] = np.inf
-    second = least(near)
-    doubt = SURE * (sample.square + tau.norm[second])
-    sample.below = math.sqrt(max(near[second] - doubt, 0.0)) if near[second] < np.inf else np.inf
-    return first
+    own, near[first] = near[first], np.inf
+    second = near[least(near)]
+    near[first] = own
+    bound = second - doubt(square, second) if second < np.inf else np.inf
+    return first if bound > own + doubt(square, own) else -1, bound
+
+
+def highest_nearest(square, near):
+    """Return what the squared distance to the nearest center is at most."""
+    own = near[least(near)]
+    return own + doubt(square, own)
+
+
+def keep_bound(sample, bound):
+    """Set `below` from a lower bound of its square, of which some bits are lost."""
+    sample.below = math.sqrt(max(bound - KEPT * (3 * sample.square + 2 * bound), 0.0))
 
 
 def may_stay(sample, own, tau):
@@ -64,7 +85,7 @@ def enter_cluster(sample, cluster, own, tau, p):
 def relocate(sample, tau):
     """Move the farthest sample into an empty cluster."""
     if sample.id == tau.farthest:
-        sample.cluster = tau.empty
+        sample.cluster, sample.below = tau.empty, 0.0
 
 
 def forget(sample):

@@ -10,7 +10,14 @@ import numpy as np
 from tux import axpy
 from tux.apps.kmeans import lloyd
 from tux.apps.kmeans.lloyd import place
-from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
+from tux.apps.kmeans.nearest import (
+    doubt,
+    enter_cluster,
+    highest_nearest,
+    keep_bound,
+    may_stay,
+    settle,
+)
 
 
 def distances(edges, square, tau, p):
@@ -43,6 +50,30 @@ def distance(edges, square, k, tau):
     return max(square + tau.square[k] / tau.size[k] ** 2 - 2 * dot / tau.size[k], 0.0)
 
 
+def find_nearest(edges, square, tau, p):
+    """Return the nearest center, and what the squared distance to any other is at least."""
+    near = distances(edges, square, tau, p)
+    first, bound = settle(square, near)
+    if first < 0:
+        first, bound = measure_nearest(edges, square, near, tau)
+    return first, bound
+
+
+def measure_nearest(edges, square, near, tau):
+    """Do the work of `find_nearest` by measuring all centers that may be the nearest."""
+    first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near)
+    for k in range(len(near)):
+        if near[k] < np.inf:
+            low = near[k] - doubt(square, near[k])
+            if low <= most:
+                low = distance(edges, square, k, tau)
+            if low < least_square:
+                first, least_square, bound = k, low, least_square
+            else:
+                bound = min(bound, low)
+    return first, bound
+
+
 def assign(sample, edges, tau, p):
     """Assign the sample to its nearest center."""
     sample.held = sample.cluster
@@ -51,8 +82,8 @@ def assign(sample, edges, tau, p):
         if may_stay(sample, own, tau):
             enter_cluster(sample, sample.held, own, tau, p)
             return
-    near = distances(edges, sample.square, tau, p)
-    cluster = settle(sample, near, tau)
+    cluster, bound = find_nearest(edges, sample.square, tau, p)
+    keep_bound(sample, bound)
     enter_cluster(sample, cluster, distance(edges, sample.square, cluster, tau), tau, p)
 
 
@@ -98,10 +129,10 @@ def square_of(edges):
 def seek(sample, edges, tau, p):
     """Add up the squared distance of a held-out sample to its nearest center."""
     square = square_of(edges)
-    near = distances(edges, square, tau, p)
-    tau.test_squares += distance(edges, square, least(near), tau)
+    cluster, _ = find_nearest(edges, square, tau, p)
+    tau.test_squares += distance(edges, square, cluster, tau)
 
 
 def nearest(sample, edges, tau, p):
     """Return the cluster of a new sample."""
-    return least(distances(edges, square_of(edges), tau, p))
+    return find_nearest(edges, square_of(edges), tau, p)[0]

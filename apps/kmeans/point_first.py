@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tux.apps.kmeans.point_passes import distance, set_across
+from tux.apps.kmeans.point_nearest import distance
+from tux.apps.kmeans.point_passes import set_across
 from tux.apps.kmeans.start import choose, is_candidate, note_candidate
 
 

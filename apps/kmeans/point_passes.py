@@ -1,56 +1,10 @@
-"""The passes over points: nearest centers, sums of clusters.
-
-Inner products are those of points and centers less the mean of all points, so that 32 bits suffice
-far from the origin, too. `across` holds the centers by features, so that one turn of a loop goes on
-with several centers.
-"""
+"""The passes over points: clusters of samples, and sums of clusters."""
 
 import numpy as np
 
 from tux.apps.kmeans.lloyd import judge, keep_members, shift
-from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
-
-
-def center(x, m, j):
-    """Return feature j of a point, less its mean."""
-    return np.float32(x[j] - m[j])
-
-
-def center_four(x, m, j):
-    """Return four features from j on, less their means."""
-    return center(x, m, j), center(x, m, j + 1), center(x, m, j + 2), center(x, m, j + 3)
-
-
-def distances(x, square, tau, p):
-    """Return squared distances to all centers, (clusters,) float32; eight features at a time."""
-    near, mean, c = np.full(p.n_clusters, square, np.float32), tau.middle, tau.across
-    for k in range(len(near)):
-        near[k] += tau.norm[k]
-    j = 0
-    while j + 8 <= p.dims:
-        a0, a1, a2, a3 = center_four(x, mean, j)
-        a4, a5, a6, a7 = center_four(x, mean, j + 4)
-        for k in range(len(near)):
-            near[k] += (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k]) + (
-                a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k]
-            )
-        j += 8
-    while j < p.dims:
-        a0 = center(x, mean, j)
-        for k in range(len(near)):
-            near[k] += a0 * c[j, k]
-        j += 1
-    for k in range(len(near)):
-        near[k] = abs(near[k])  # rounding may lead below 0
-    return near
-
-
-def distance(x, center, p):
-    """Return the squared distance of a point to a center."""
-    square = 0.0
-    for j in range(p.dims):
-        square += (x[j] - center[j]) ** 2
-    return square
+from tux.apps.kmeans.nearest import enter_cluster, keep_bound, may_stay
+from tux.apps.kmeans.point_nearest import distance, find_nearest
 
 
 def assign(sample, tau, p):
@@ -61,8 +15,8 @@ def assign(sample, tau, p):
         if may_stay(sample, own, tau):
             enter_cluster(sample, sample.held, own, tau, p)
             return
-    near = distances(sample.x, sample.square, tau, p)
-    cluster = settle(sample, near, tau)
+    cluster, bound = find_nearest(sample.x, sample.square, tau, p)
+    keep_bound(sample, bound)
     enter_cluster(sample, cluster, distance(sample.x, tau.center[cluster], p), tau, p)
     transfer(sample, tau, p)
 
@@ -80,7 +34,7 @@ def transfer(sample, tau, p):
 def relocate(sample, tau, p):
     """Move the farthest sample into an empty cluster."""
     if sample.id == tau.farthest:
-        sample.held, sample.cluster = sample.cluster, tau.empty
+        sample.held, sample.cluster, sample.below = sample.cluster, tau.empty, 0.0
         transfer(sample, tau, p)
 
 
@@ -124,7 +78,8 @@ def keep_sums(tau):
 
 def join(sample, tau, p):
     """Find the nearest center of a sample of a mini-batch, and add the sample to its sum."""
-    sample.held, sample.cluster = -1, least(distances(sample.x, sample.square, tau, p))
+    sample.held = -1
+    sample.cluster, _ = find_nearest(sample.x, sample.square, tau, p)
     tau.joined[sample.cluster] += 1
     transfer(sample, tau, p)
 
@@ -139,5 +94,4 @@ def grow_clusters(tau):
 
 def nearest(src, edges, tau, p):
     """Return the cluster of a new sample."""
-    square = distance(src.x, tau.middle, p)
-    return least(distances(src.x, square, tau, p))
+    return find_nearest(src.x, distance(src.x, tau.middle, p), tau, p)[0]

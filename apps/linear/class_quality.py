@@ -34,7 +34,8 @@ def judge(sample, edges, tau):
             best = k
     tau.right += best == y
     if len(sample.m) == 2:
-        tau.ranks[y, bin_of(sample.m[1] - sample.m[0])] += 1
+        m = sample.m[1] - sample.m[0] - (tau.b[1] - tau.b[0])
+        tau.ranks[y, bin_of(m)] += 1
     tau.judged += slopes(sample.m, y)
     tau.tested += 1
 

@@ -53,7 +53,7 @@ def judge_class(sample, edges, tau, p):
     """
     m = judge_loss(sample, edges, tau, p)
     tau.right += (m > 0) == (sample.label > 0)
-    tau.ranks[int(sample.label > 0), bin_of(m)] += 1
+    tau.ranks[int(sample.label > 0), bin_of(m - tau.b)] += 1
 
 
 def judge_number(sample, edges, tau, p):

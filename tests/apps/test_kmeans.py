@@ -6,6 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from support.machines.team import Team
 
 import tux
@@ -237,3 +238,42 @@ def test_a_center_below_zero_is_described_by_its_coordinates_too():
     assert describe_center(np.array([-0.5, -1.5, 0.0]), names) == "z:-1.5 x:-0.5"
     assert describe_center(np.array([0.0, 2.0, 1.0]), names) == "z:2 w:1"
     assert describe_center(np.full(3, np.nan), names) == "0"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("far", [2e3, 1e5])
+def test_samples_far_from_the_origin_are_with_their_nearest_centers(kind, far):
+    rng = np.random.default_rng(5)
+    blobs = np.array([[0, 0], [8, 0], [0, 8], [8, 8]])[rng.integers(4, size=200)]
+    x = (rng.normal(size=(200, 2)) + blobs + [far, 3.0]).astype("f4").astype("f8")
+    team = train(kind, x, 4)
+    distances = squares(x, centers_of(team))
+    cluster = team.gather("sample", "cluster")
+    own = distances[np.arange(len(x)), cluster]
+    nearest = distances.min(axis=1)
+    assert np.all(own <= nearest * (1 + 1e-3) + 1e-3)
+    assert team.tau.inertia == pytest.approx(nearest.sum(), rel=1e-3)
+    assert nearest.sum() < 2.5 * len(x)  # the blobs are found
+
+
+def test_groups_of_points_far_from_each_other():
+    rng = np.random.default_rng(6)
+    groups = np.array([[0, 0], [8, 0], [1e5, 1e5], [1e5 + 8, 1e5]])[rng.integers(4, size=200)]
+    x = (rng.normal(size=(200, 2)) + groups).astype("f4").astype("f8")
+    team = train(PointKMeans, x, 4)
+    distances = squares(x, centers_of(team))
+    own = distances[np.arange(len(x)), team.gather("sample", "cluster")]
+    assert np.all(own <= distances.min(axis=1) * (1 + 1e-9) + 1e-9)
+    assert own.sum() < 2.5 * len(x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_samples_far_from_the_origin(kind):
+    rng = np.random.default_rng(7)
+    blobs = np.array([[0, 0], [8, 0], [0, 8], [8, 8]])[rng.integers(4, size=200)]
+    x = (rng.normal(size=(200, 2)) + blobs + [2e4, 3.0]).astype("f4").astype("f8")
+    program = kind(n_clusters=4, tol=0.0)
+    run = tux.run(program, csr_array(x) if kind is SparseKMeans else x, progress=False)
+    found = np.asarray(run.predict(csr_array(x) if kind is SparseKMeans else x)).ravel()
+    assert np.array_equal(found.astype(int), np.asarray(run.vertices["sample"]["cluster"]).ravel())
+    assert run.history["inertia"][-1] < 2.5 * len(x)
