@@ -17,7 +17,8 @@ def cached_njit(function: Callable[..., Any]) -> Callable[..., Any]:
     Where no folder can be written, code is compiled anew in every process; that is slower, never an
     error.
     """
-    return add_disk_cache(njit(nogil=True, error_model="numpy")(function), function)
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return add_disk_cache(njit(**options)(function), function)
 
 
 def add_disk_cache(made: Any, function: Callable[..., Any]) -> Any:
