@@ -59,8 +59,7 @@ Kernel = Callable[..., None]
 
 _LOADED: dict[str, Kernel] = {}
 """The compiled kernels of this process, by name: of several runs of a program, only the first loads
-them from the cache folder. The first of all is compiled here, so that forks have what all kernels
-call.
+them from the cache folder.
 """
 
 
@@ -217,7 +216,8 @@ def _compile_beside(
     something to load.
     """
     compile_here = partial(_compile, name, dispatcher, signature, udfs)
-    if forks and _LOADED and has_empty_cache(dispatcher):
+    if forks and has_empty_cache(dispatcher):
+        turns.compile_turns()  # what all kernels call, forks have from here
         with global_compiler_lock:  # which no other thread holds then: a fork has this one alone
             fork = forks.start(name, partial(dispatcher.compile, signature), compile_here)
         if fork:
