@@ -17,10 +17,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numba
-from numba.core.compiler_lock import global_compiler_lock
 
 from tux.base.cache import cache_errors, cache_folder
-from tux.base.compiled import add_disk_cache, has_empty_cache
+from tux.base.compiled import add_disk_cache, has_empty_cache, start_compiling
 from tux.base.errors import ProgramError, TuxError
 from tux.base.forks import Fork, Forks
 from tux.rows import turns
@@ -218,9 +217,7 @@ def _compile_beside(
     compile_here = partial(_compile, name, dispatcher, signature, udfs)
     if forks and has_empty_cache(dispatcher):
         turns.compile_turns()  # what all kernels call, forks have from here
-        with global_compiler_lock:  # which no other thread holds then: a fork has this one alone
-            fork = forks.start(name, partial(dispatcher.compile, signature), compile_here)
-        if fork:
+        if fork := start_compiling(forks, name, dispatcher, signature, compile_here):
             return fork
     return compile_here()
 

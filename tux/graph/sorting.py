@@ -57,19 +57,15 @@ def _count(keys, counts):  # type: ignore[no-untyped-def]
         counts[k] += 1
 
 
-@cached_njit
-def _starts(counts, bounds):  # type: ignore[no-untyped-def]
+def _turn_into_starts(counts: np.ndarray, bounds: np.ndarray) -> None:
     """Replace the `counts` (pieces, n_keys) by the places where each piece's entries of each key
     begin, and write the places where those of each key begin to `bounds` (n_keys + 1,).
     """
-    at = 0
-    for k in range(counts.shape[1]):
-        bounds[k] = at
-        for piece in range(counts.shape[0]):
-            count = counts[piece, k]
-            counts[piece, k] = at
-            at += count
-    bounds[counts.shape[1]] = at
+    bounds[0] = 0
+    np.cumsum(counts.sum(axis=0, dtype=np.int64), out=bounds[1:])
+    at = bounds[:-1].astype(counts.dtype)
+    for piece in counts:
+        piece[...], at = at, at + piece
 
 
 @cached_njit
@@ -203,8 +199,8 @@ class Sorting:
         self._pieces = _pieces(keys, n_keys)
         self._first = np.zeros((len(self._pieces), n_keys), index_dtype(len(keys)))
         self.bounds = np.empty(n_keys + 1, np.int64)
-        self._each(lambda at, piece: _count(keys[piece], self._first[at]))
-        _starts(self._first, self.bounds)
+        self._each(lambda at, piece: _count(self._keys[piece], self._first[at]))
+        _turn_into_starts(self._first, self.bounds)
         self._ranges: KeyRanges | None = None
         if file_of(keys) and len(cuts := cut_keys(self.bounds)) > 2:
             self._ranges = KeyRanges(self._keys, self.bounds, cuts)
