@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numba
 
 from tux.base.cache import cache_errors, cache_folder
-from tux.base.compiled import add_disk_cache, has_empty_cache, start_compiling
+from tux.base.compiled import add_disk_cache, called_njit, has_empty_cache, start_compiling
 from tux.base.errors import ProgramError, TuxError
 from tux.base.forks import Fork, Forks
 from tux.rows import turns
@@ -41,7 +41,6 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "boundscheck": False,
     "error_model": "numpy",
-    "no_cfunc_wrapper": True,
     # Full speed needs reassociation; unlike fastmath=True, tests for NaN keep their meaning.
     "fastmath": {"reassoc", "contract", "nsz"},
 }
@@ -202,7 +201,7 @@ def _build_kernel(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = numba.njit(**_options(lines=lines, exact=exact))(kernel)
+    dispatcher = called_njit(**_options(lines=lines, exact=exact))(kernel)
     if not lines:
         dispatcher = add_disk_cache(dispatcher, kernel)
     return _compile_beside(name, dispatcher, signature, udfs, forks)

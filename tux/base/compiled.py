@@ -11,6 +11,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from tux.base.forks import Fork, Forks
 from tux.base.sealed import SealedCache
+from tux.base.wrappers import PlainWrapperCompiler
 
 
 def cached_njit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,8 +21,18 @@ def cached_njit(function: Callable[..., Any]) -> Callable[..., Any]:
     Where no folder can be written, code is compiled anew in every process; that is slower, never an
     error.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return add_disk_cache(njit(**options)(function), function)
+    return add_disk_cache(called_njit(nogil=True, error_model="numpy")(function), function)
+
+
+def called_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator by which numba compiles a function that Python calls; `options`: those of
+    `numba.njit`.
+    """
+    options = {"no_cfunc_wrapper": True} | options
+    decorate: Callable[[Callable[..., Any]], Any] = njit(
+        pipeline_class=PlainWrapperCompiler, **options
+    )
+    return decorate
 
 
 def add_disk_cache(made: Any, function: Callable[..., Any]) -> Any:
