@@ -17,7 +17,8 @@ from tux.arrays.disk_columns import empty_column, file_of, memory_left, span_of
 from tux.arrays.integers import index_dtype
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import ArrayPieces
-from tux.base.compiled import cached_njit
+from tux.base.compiled import cached_njit, compile_beside
+from tux.base.forks import Forks
 from tux.base.merge_sort import compiled_merge_sort
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread, threads
 from tux.rows.table import freeze
@@ -159,6 +160,12 @@ class InnerSorting:
 
     def __init__(self, keys: np.ndarray, width: int, bounds: np.ndarray) -> None:
         self._keys, self._width, self._bounds = freeze(keys), np.uint32(width), freeze(bounds)
+
+    @staticmethod
+    def compile_beside(forks: Forks) -> None:
+        """Have a fork compile the loop that finds the order, if it is not kept on disk."""
+        keys, bounds = freeze(np.empty(0, np.int32)), freeze(np.empty(0, np.int64))
+        compile_beside(forks, _places, keys, np.uint32(1), bounds, np.empty(0, np.uint32))
 
     def arrange(self, *columns: np.ndarray) -> None:
         """Put the entries or rows of columns (m, ...) into the order; one may be the keys."""
