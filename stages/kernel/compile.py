@@ -17,10 +17,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numba
-from numba.core.compiler_lock import global_compiler_lock
 
 from tux.base.cache import cache_errors, cache_folder
-from tux.base.compiled import add_disk_cache, has_empty_cache
+from tux.base.compiled import add_disk_cache, called_njit, has_empty_cache, start_compiling
 from tux.base.errors import ProgramError, TuxError
 from tux.base.forks import Fork, Forks
 from tux.rows import turns
@@ -42,7 +41,6 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "boundscheck": False,
     "error_model": "numpy",
-    "no_cfunc_wrapper": True,
     # Full speed needs reassociation; unlike fastmath=True, tests for NaN keep their meaning.
     "fastmath": {"reassoc", "contract", "nsz"},
 }
@@ -59,8 +57,7 @@ Kernel = Callable[..., None]
 
 _LOADED: dict[str, Kernel] = {}
 """The compiled kernels of this process, by name: of several runs of a program, only the first loads
-them from the cache folder. The first of all is compiled here, so that forks have what all kernels
-call.
+them from the cache folder.
 """
 
 
@@ -204,7 +201,7 @@ def _build_kernel(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = numba.njit(**_options(lines=lines, exact=exact))(kernel)
+    dispatcher = called_njit(**_options(lines=lines, exact=exact))(kernel)
     if not lines:
         dispatcher = add_disk_cache(dispatcher, kernel)
     return _compile_beside(name, dispatcher, signature, udfs, forks)
@@ -217,10 +214,9 @@ def _compile_beside(
     something to load.
     """
     compile_here = partial(_compile, name, dispatcher, signature, udfs)
-    if forks and _LOADED and has_empty_cache(dispatcher):
-        with global_compiler_lock:  # which no other thread holds then: a fork has this one alone
-            fork = forks.start(name, partial(dispatcher.compile, signature), compile_here)
-        if fork:
+    if forks and has_empty_cache(dispatcher):
+        turns.compile_turns()  # what all kernels call, forks have from here
+        if fork := start_compiling(forks, name, dispatcher, signature, compile_here):
             return fork
     return compile_here()
 

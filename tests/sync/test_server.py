@@ -10,6 +10,7 @@ from tux.clock.steps import Fold, Pull
 from tux.messages.message import Kind, Message
 from tux.messages.payloads import Answer
 from tux.rows.table import RowTable
+from tux.sync.masters import Masters
 from tux.sync.server import Server
 
 
@@ -61,6 +62,15 @@ def server():
 
 def message(kind, sync_id, source=0, value=1):
     return Message(kind, source, 0, 4, sync_id, [np.array([value])])
+
+
+@pytest.mark.parametrize(("workers", "compiled"), [(1, 0), (2, 2)])
+def test_only_a_server_of_several_workers_compiles_its_loops(workers, compiled, monkeypatch):
+    masters = []
+    monkeypatch.setattr(Masters, "compile_loops", lambda own: masters.append(own))
+    page, here, special = (RowTable.allocate(name, {}, 1) for name in ("page", "tau", "tau"))
+    Server(0, workers, {"page": page}, (here, special), print)
+    assert len(masters) == compiled
 
 
 def test_contributions_are_answered_when_all_are_there(server):

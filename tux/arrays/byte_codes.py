@@ -10,6 +10,7 @@ import numpy as np
 from tux.arrays.disk_columns import empty_column
 from tux.arrays.lookup import look_up
 from tux.base.compiled import cached_njit
+from tux.base.linked import linked_njit
 from tux.base.parallel import slices, spread
 
 CODES = 256
@@ -94,7 +95,7 @@ def _distinct(bits: np.ndarray) -> np.ndarray | None:
     return together if len(together) <= CODES else None
 
 
-@cached_njit
+@linked_njit(nogil=True, error_model="numpy")
 def _place(value, slots, numbers):  # type: ignore[no-untyped-def]
     """Return the place of a value in `slots`, which has the index of each in `numbers`, or the free
     one where it belongs.

@@ -5,6 +5,7 @@ result is in files; of their memory nothing comes back.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -125,6 +126,7 @@ def _work_as_fork(work: Callable[[], object], parent: int) -> None:
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() == parent:
             _leave_to_parent()
+            gc.freeze()  # what it has of its parent is not searched for garbage
             work()
             code = 0
     finally:

@@ -10,6 +10,8 @@ import numpy as np
 
 from tux.arrays.byte_codes import ByteCodes, Column
 from tux.arrays.disk_columns import COPIED, empty_column, store_column
+from tux.base.forks import Forks
+from tux.base.parallel import threads
 from tux.graph.edge_memory import EdgeMemory
 from tux.graph.ends import (
     End,
@@ -269,8 +271,11 @@ class LocalEdges:
         self, sort: Callable[[], Sorting], blocks: np.ndarray, grid: TileGrid
     ) -> Layout:
         """Lay out the edges in the tiles of a grid, by the order that `sort` makes."""
-        sorting = sort()
-        is_own, ends = self._sort_ends(sorting, {})
+        with Forks(threads()) as forks:
+            InnerSorting.compile_beside(forks)
+            sorting = sort()
+            is_own, ends = self._sort_ends(sorting, {})
+            forks.await_all()
         bounds = sorting.bounds
         del sorting  # and its keys
         src, dst = map(array_of, ends)

@@ -17,7 +17,8 @@ from tux.arrays.disk_columns import empty_column, file_of, memory_left, span_of
 from tux.arrays.integers import index_dtype
 from tux.arrays.lookup import look_up
 from tux.arrays.pieced import ArrayPieces
-from tux.base.compiled import cached_njit
+from tux.base.compiled import cached_njit, compile_beside
+from tux.base.forks import Forks
 from tux.base.merge_sort import compiled_merge_sort
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread, threads
 from tux.rows.table import freeze
@@ -57,19 +58,15 @@ def _count(keys, counts):  # type: ignore[no-untyped-def]
         counts[k] += 1
 
 
-@cached_njit
-def _starts(counts, bounds):  # type: ignore[no-untyped-def]
+def _turn_into_starts(counts: np.ndarray, bounds: np.ndarray) -> None:
     """Replace the `counts` (pieces, n_keys) by the places where each piece's entries of each key
     begin, and write the places where those of each key begin to `bounds` (n_keys + 1,).
     """
-    at = 0
-    for k in range(counts.shape[1]):
-        bounds[k] = at
-        for piece in range(counts.shape[0]):
-            count = counts[piece, k]
-            counts[piece, k] = at
-            at += count
-    bounds[counts.shape[1]] = at
+    bounds[0] = 0
+    np.cumsum(counts.sum(axis=0, dtype=np.int64), out=bounds[1:])
+    at = bounds[:-1].astype(counts.dtype)
+    for piece in counts:
+        piece[...], at = at, at + piece
 
 
 @cached_njit
@@ -164,6 +161,12 @@ class InnerSorting:
     def __init__(self, keys: np.ndarray, width: int, bounds: np.ndarray) -> None:
         self._keys, self._width, self._bounds = freeze(keys), np.uint32(width), freeze(bounds)
 
+    @staticmethod
+    def compile_beside(forks: Forks) -> None:
+        """Have a fork compile the loop that finds the order, if it is not kept on disk."""
+        keys, bounds = freeze(np.empty(0, np.int32)), freeze(np.empty(0, np.int64))
+        compile_beside(forks, _places, keys, np.uint32(1), bounds, np.empty(0, np.uint32))
+
     def arrange(self, *columns: np.ndarray) -> None:
         """Put the entries or rows of columns (m, ...) into the order; one may be the keys."""
         spread(lambda groups: self._arrange(groups, columns), slices(len(self._bounds) - 1, 1))
@@ -203,8 +206,8 @@ class Sorting:
         self._pieces = _pieces(keys, n_keys)
         self._first = np.zeros((len(self._pieces), n_keys), index_dtype(len(keys)))
         self.bounds = np.empty(n_keys + 1, np.int64)
-        self._each(lambda at, piece: _count(keys[piece], self._first[at]))
-        _starts(self._first, self.bounds)
+        self._each(lambda at, piece: _count(self._keys[piece], self._first[at]))
+        _turn_into_starts(self._first, self.bounds)
         self._ranges: KeyRanges | None = None
         if file_of(keys) and len(cuts := cut_keys(self.bounds)) > 2:
             self._ranges = KeyRanges(self._keys, self.bounds, cuts)

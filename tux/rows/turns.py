@@ -51,6 +51,20 @@ def new_turns(tickets: int, lanes: int) -> np.ndarray:
     return turns
 
 
+def compile_turns() -> None:
+    """Compile the functions on turns that kernels call, for this process and its forks."""
+    turns, number = types.Array(types.int64, 1, "C"), types.int64
+    items = types.Array(types.int64, 2, "C")
+    for function, arguments in (
+        (take, (turns,)),
+        (begin_run, (turns, number)),
+        (end_run, (turns, number)),
+        (begin, (turns, items, number)),
+        (finish, (turns, items, number)),
+    ):
+        function.compile(arguments)
+
+
 class PlainTurns:
     """The functions on turns in plain Python, for one thread, which waits for nobody."""
 

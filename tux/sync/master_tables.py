@@ -24,6 +24,9 @@ class MasterTables:
         self.masters = {name: Masters(table) for name, table in tables.items()}
         self.tau = taus[0]  # the context that Apply UDFs read here and add to
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
+        if workers > 1:
+            for each in (*self.masters.values(), self.special):
+                each.compile_loops()
         self.epoch: int | None = None  # of training, to which tau's metrics belong
         # the bytes that sent rows would have taken with all their values, by vertex type
         self.bytes_dense: dict[str, int] = defaultdict(int)

@@ -77,6 +77,11 @@ class Masters:
             for name, array, _ in self._down
         ]
         self._marked = set(self._versions)  # fields that may have dirty elements
+
+    def compile_loops(self) -> None:
+        """Compile, or load, the loops that training must not wait for: each runs on no rows. A
+        worker without others needs none of them.
+        """
         nothing = unpack(empty_arrays(self.up), self.up, NO_ROWS)
         self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):

@@ -26,10 +26,12 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.alias import fill_aliases
-from tux.base.compiled import cached_njit
+from tux.base.compiled import cached_njit, compile_beside
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
+from tux.base.forks import Forks
 from tux.base.merge_sort import compiled_merge_sort
+from tux.base.parallel import threads
 from tux.base.random import GOLDEN, draw_share, key, mix, permutation, uniforms
 from tux.io.samples.samples import CLASSES, SampleData
 from tux.synthetic.corpus import next_uniform
@@ -213,7 +215,6 @@ def clicks(
         seed, -np.expm1(-entries_per_sample * popularity), popularity, true_weights, signal
     )
     chance, alias = np.empty((1, features), np.float32), np.empty((1, features), np.int32)
-    fill_aliases(popularity[None], chance, alias)
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     feature, margin, label = (
         np.empty(total, np.int32),
@@ -223,7 +224,12 @@ def clicks(
     ids = np.arange(samples, dtype=np.uint64)
     with np.errstate(over="ignore"):
         keys = mix(ids * GOLDEN + key(seed, "clicks", "samples"))
-    _draw(bounds, keys, chance[0], alias[0], name, weights, feature, margin, label)
+    drawing = bounds, keys, chance[0], alias[0], name, weights, feature, margin, label
+    with Forks(threads()) as forks:
+        compile_beside(forks, _draw, *drawing)
+        fill_aliases(popularity[None], chance, alias)
+        forks.await_all()
+    _draw(*drawing)
     test = draw_share(key(seed, "clicks", "test"), ids, test_share)
     return Clicks(bounds, feature, label, margin, test, weights)
 

@@ -23,10 +23,13 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, WRITTEN, parquet_writer, text_writer
 from tux.base.alias import fill_aliases
-from tux.base.compiled import cached_njit
+from tux.base.compiled import cached_njit, compile_beside
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
+from tux.base.forks import Forks
+from tux.base.linked import linked_njit
 from tux.base.merge_sort import compiled_merge_sort
+from tux.base.parallel import threads
 from tux.base.random import key, permutation, uniforms
 from tux.synthetic.sizes import apportion_total
 
@@ -38,7 +41,7 @@ _GOLDEN, _M1, _M2 = (
 )
 
 
-@cached_njit
+@linked_njit(nogil=True, error_model="numpy")
 def next_uniform(state):  # type: ignore[no-untyped-def]
     """Draw the next number of the stream `state` (1,) uint64, in (0, 1)."""
     state[0] += _GOLDEN
@@ -48,7 +51,7 @@ def next_uniform(state):  # type: ignore[no-untyped-def]
     return (np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@cached_njit
+@linked_njit(nogil=True, error_model="numpy")
 def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     """Draw a number from the gamma distribution (Marsaglia and Tsang 2000), and return its
     logarithm, as the number itself would often round to 0 for a small shape.
@@ -62,10 +65,14 @@ def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
             a, b = 2.0 * next_uniform(state) - 1.0, 2.0 * next_uniform(state) - 1.0
             radius = a * a + b * b
         x = a * np.sqrt(-2.0 * np.log(radius) / radius)
-        v = (1.0 + c * x) ** 3
+        v = 1.0 + c * x
+        v *= v * v
         if v > 0.0:
             u = next_uniform(state)
-            if u < 1.0 - 0.0331 * x**4 or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+            square = x * x
+            if u < 1.0 - 0.0331 * (square * square):
+                break
+            if np.log(u) < 0.5 * square + d * (1.0 - v + np.log(v)):
                 break
     value = np.log(d * v)
     return value + np.log(next_uniform(state)) / shape if small else value
@@ -91,7 +98,7 @@ def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
             out[i, j] = logs[j] / total
 
 
-@cached_njit
+@linked_njit(nogil=True, error_model="numpy")
 def _topic(mixed, u):  # type: ignore[no-untyped-def]
     """Return the first topic whose running sum exceeds `u` times their total."""
     low, high = 0, len(mixed) - 1
@@ -145,6 +152,41 @@ def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally, token
         bounds[d + 1] = entries
 
 
+class _Drawing(NamedTuple):
+    """The arguments of `_draw`."""
+
+    lengths: np.ndarray
+    keys: np.ndarray
+    theta: np.ndarray
+    chance: np.ndarray
+    alias: np.ndarray
+    word: np.ndarray
+    counts: np.ndarray
+    bounds: np.ndarray
+    tally: tuple[np.ndarray, np.ndarray]
+    tokens: np.ndarray
+
+    @staticmethod
+    def allocate(
+        seed: int, lengths: np.ndarray, theta: np.ndarray, size: int, tally: Assignments | None
+    ) -> _Drawing:
+        """Allocate what documents of `lengths` need, with a vocabulary of this size."""
+        tokens, none = int(lengths.sum()), np.empty((0, 0), np.int32)
+        tables = theta.shape[1], size
+        return _Drawing(
+            lengths,
+            _keys(seed, "tokens", len(lengths)),
+            theta,
+            np.empty(tables, np.float32),
+            np.empty(tables, np.int32),
+            np.empty(tokens, np.int32),
+            np.empty(tokens, np.int32),
+            np.zeros(len(lengths) + 1, np.int64),
+            (tally.documents, tally.words) if tally else (none, none),
+            np.empty(lengths.max(), np.int32),
+        )
+
+
 class Assignments(NamedTuple):
     """The number of tokens of each topic in the truth, by document and by word."""
 
@@ -185,7 +227,9 @@ class SyntheticCorpus:
         tally = Assignments(
             np.zeros((documents, topics), np.int32), np.zeros((topics, size), np.int32)
         )
-        _bags(self.seed, self.lengths, self.phi, self.theta, tally)
+        drawing = _Drawing.allocate(self.seed, self.lengths, self.theta, size, tally)
+        fill_aliases(self.phi, drawing.chance, drawing.alias)
+        _draw(*drawing)
         return tally
 
 
@@ -219,40 +263,19 @@ def corpus(
         np.empty((topics, vocabulary), np.float32),
         np.empty((documents, topics), np.float32),
     )
-    _dirichlet(beta * vocabulary * popularity / popularity.sum(), _keys(seed, "phi", topics), phi)
-    _dirichlet(np.full(topics, float(alpha)), _keys(seed, "theta", documents), theta)
-    word, count, bounds = _bags(seed, lengths, phi, theta, None)
+    drawing = _Drawing.allocate(seed, lengths, theta, vocabulary, None)
+    with Forks(threads()) as forks:
+        compile_beside(forks, _draw, *drawing)
+        shapes = beta * vocabulary * popularity / popularity.sum()
+        _dirichlet(shapes, _keys(seed, "phi", topics), phi)
+        _dirichlet(np.full(topics, float(alpha)), _keys(seed, "theta", documents), theta)
+        fill_aliases(phi, drawing.chance, drawing.alias)
+        forks.await_all()
+    _draw(*drawing)
+    bounds = drawing.bounds
+    word, count = drawing.word[: bounds[-1]] + np.int32(1), drawing.counts[: bounds[-1]].copy()
     document = np.repeat(np.arange(1, documents + 1, dtype=np.int32), np.diff(bounds))
     return SyntheticCorpus(document, word, count, phi, theta, lengths, seed)
-
-
-def _bags(
-    seed: int, lengths: np.ndarray, phi: np.ndarray, theta: np.ndarray, tally: Assignments | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw all documents. Returns words from 1, counts, and the bounds of documents."""
-    chance, alias = np.empty(phi.shape, np.float32), np.empty(phi.shape, np.int32)
-    fill_aliases(phi, chance, alias)
-    tokens = int(lengths.sum())
-    word, count, bounds = (
-        np.empty(tokens, np.int32),
-        np.empty(tokens, np.int32),
-        np.zeros(len(lengths) + 1, np.int64),
-    )
-    none = np.empty((0, 0), np.int32)
-    _draw(
-        lengths,
-        _keys(seed, "tokens", len(lengths)),
-        theta,
-        chance,
-        alias,
-        word,
-        count,
-        bounds,
-        tuple(tally or (none, none)),
-        np.empty(lengths.max(), np.int32),
-    )
-    word, count = word[: bounds[-1]], count[: bounds[-1]].copy()
-    return word + np.int32(1), count, bounds
 
 
 def _keys(seed: int, purpose: str, size: int) -> np.ndarray:
