@@ -84,7 +84,7 @@ def check_parameters(program, loss):
             )
     if read_directions(program.monotone) and loss.renews:
         raise UsageError(
-            f"no features are monotone with the loss {program.loss}, which renews the weights of "
+            f"monotone cannot hold with the loss {program.loss}, which renews the weights of "
             "leaves",
             do="leave monotone out, or choose the loss squared",
         )
