@@ -22,7 +22,7 @@ import numpy as np
 from tux.apps.gbdt.bins import find_bin
 
 
-class Rule(NamedTuple):
+class SplitRule(NamedTuple):
     """A rule of splits. `direction` says in which order the sides of a feature's splits must be:
     1, -1, or 0 for any. `fit` is that of both sides of a split, each a slope and a curvature, l2
     included; -infinity for sides in the wrong order. `bound` keeps the steps of the nodes of a new
@@ -114,6 +114,6 @@ def find_orders(rise, tau):
 
 
 RULES = {
-    "free": Rule(no_direction, free_fit, free_bound),
-    "monotone": Rule(find_direction, monotone_fit, monotone_bound),
+    "free": SplitRule(no_direction, free_fit, free_bound),
+    "monotone": SplitRule(find_direction, monotone_fit, monotone_bound),
 }
