@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tux.apps.gbdt.directions import MONOTONE, number_directions
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.moves import MASK
 from tux.apps.gbdt.quantiles import DIGITS
@@ -33,9 +34,9 @@ class BoostedSamples(Samples):
         return LOSSES[program.loss].ranks
 
     def specialise(self, program, facts):
-        """Return the program with the names of the classes, room for the trees of the model with
-        which the run begins, if there is one, and for samples that are ranked. UsageError if the
-        trees have another depth.
+        """Return the program with the names of the classes, the numbers of monotone features, room
+        for the trees of the model with which the run begins, if there is one, and for samples that
+        are ranked. UsageError if the trees have another depth.
         """
         program, before = super().specialise(program, facts), 0
         if facts.context:
@@ -46,7 +47,13 @@ class BoostedSamples(Samples):
                     do="leave it out, or train anew",
                 )
         samples = len(facts.all_ids["sample"]) if self.ranked(program) else 0
-        return program.replace_parameters(trees_before=before, ranked_samples=samples)
+        directions = number_directions(program.monotone, facts.all_ids["feature"])
+        return program.replace_parameters(
+            trees_before=before,
+            ranked_samples=samples,
+            directions=directions,
+            rule="monotone" if directions else "free",
+        )
 
 
 def nodes(p):
@@ -139,4 +146,4 @@ OF_A_TREE = {
     **{name: metric() for name in ("leaves", "trees")},
 }
 
-CONTEXT = {**FOREST, **PER_NODE, **QUANTILES, **OF_A_TREE}
+CONTEXT = {**FOREST, **PER_NODE, **QUANTILES, **MONOTONE, **OF_A_TREE}

@@ -14,13 +14,12 @@ never leaves its worker, and a split is sent as one number for each sample that 
 
 from __future__ import annotations
 
-from tux.apps.blockpg.samples import check_positive_weight
 from tux.apps.gbdt import queries, rounds, start
 from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_shape
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED
+from tux.apps.gbdt.rules import RULES
 from tux.apps.gbdt.trees import TreeReport
-from tux.apps.linear.samples import unknown_classes
 from tux.program.fields import data, delta, mirror, value
 from tux.program.params import param
 from tux.program.program import Program, choose_monitor
@@ -94,6 +93,11 @@ class GBDT(Program):
     )
     ndcg_at: int = param(10, "ranks that NDCG looks at, with --loss lambdarank", low=1)
     ranked_samples: int = param(0, "samples of all queries", low=0, internal=True)
+    monotone: str = param(
+        "", "features with which scores rise, or fall", metavar="NAME:+1,NAME:-1,...", fixed=True
+    )
+    directions: str = param("", "those of monotone features, by number", internal=True)
+    rule: str = param("free", "what a split gains", choices=RULES, internal=True)
     input = BoostedSamples(classes=("negative", "positive"), every="classes")
     report = TreeReport()
     sample = Vertex(
@@ -118,8 +122,7 @@ class GBDT(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         self.epochs = self.max_iter
-        check_positive_weight(self, unknown_classes(LOSSES[self.loss]))
-        start.check_parameters(self)
+        start.check_parameters(self, LOSSES[self.loss])
         if LOSSES[self.loss].ranks:
             queries.declare(self, CONTEXT)
         choose_monitor(self, GBDT, LOSSES[self.loss].judged)

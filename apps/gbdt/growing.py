@@ -60,14 +60,14 @@ def weigh_nodes(tau, p):
     n, t = tau.nodes, tau.tree
     sums = tau.sums[:, :n]
     g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
-    mean = g / np.where(sums[1] > 0, h + p.l2, np.inf)
-    if most := p.loss.max_step:
-        mean = np.clip(mean, -most, most)
-        tau.fit[:n] = mean * (2 * g - mean * (h + p.l2))
-    else:
-        tau.fit[:n] = g * mean
+    steps = g / np.where(sums[1] > 0, h + p.l2, np.inf)
+    tau.fit[:n] = g * steps
+    bounded = p.rule.bound(steps, tau, p)
+    if bounded is not None:
+        steps = bounded
+        tau.fit[:n] = steps * (2 * g - steps * (h + p.l2))
     tau.open[:n] = sums[1] >= 2 * tau.least_h
-    tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.learning_rate * mean, h
+    tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.learning_rate * steps, h
 
 
 def divide(tau, p):

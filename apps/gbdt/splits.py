@@ -7,7 +7,7 @@ With sums G, H of g and h over the samples of a node, and G_L, H_L over those th
     gain  = fit of left + fit of right - fit of the node
 
 The fit is -2 times what the quadratic model of the losses says at the best weight of a leaf. Where
-weights are bounded (`bounded_fit`) it is less.
+weights are bounded it is less (`rules.py`).
 
 Samples without an entry of the feature are missing: their sums are those of the node without those
 of the entries. Each cut is tried with the missing on the right and on the left.
@@ -94,35 +94,31 @@ def sum_of_h(edges):
 
 
 def search(node, bins, sums, missing, code, tau, p):
-    """Try each cut of a node: bins up to b go left."""
+    """Try each cut of a node: bins up to b go left. The last cut parts samples with an entry from
+    those without one, which are in no order.
+    """
     g, h = 0, 0
     some = missing[0] != 0 or missing[1] != 0
+    order = p.rule.direction(code // CODE, tau)
     for b in range(bins):
         at = 2 * (node * bins + b)
         g += sums[at]
         h += sums[at + 1]
-        attempt(g, h, node, code + 2 * b, tau, p)
+        if b == bins - 1:
+            order = 0
+        attempt(g, h, node, order, code + 2 * b, tau, p)
         if some:
-            attempt(g + missing[0], h + missing[1], node, code + 2 * b + 1, tau, p)
+            attempt(g + missing[0], h + missing[1], node, order, code + 2 * b + 1, tau, p)
 
 
-def attempt(left_g, left_h, node, code, tau, p):
+def attempt(left_g, left_h, node, order, code, tau, p):
     """Offer a split if both sides are heavy enough."""
     right_h = tau.sums[1, node] - left_h
     if left_h < tau.least_h or right_h < tau.least_h:
         return
     of_left, of_right = left_g * tau.unit_g, (tau.sums[0, node] - left_g) * tau.unit_g
     left, right = left_h * tau.unit_h + p.l2, right_h * tau.unit_h + p.l2
-    if p.loss.max_step > 0:
-        gain = bounded_fit(of_left, left, p) + bounded_fit(of_right, right, p) - tau.fit[node]
-    else:
-        both = of_left * of_left * right + of_right * of_right * left
-        gain = both / (left * right) - tau.fit[node]
+    fit = p.rule.fit((of_left, left), (of_right, right), node, order, tau, p)
+    gain = fit - tau.fit[node]
     if gain > tau.least_gain:
         tau.best[node].add(gain, code)
-
-
-def bounded_fit(g, h, p):
-    """Return the fit of a leaf of slope g and curvature h, l2 included, whose weight is bounded."""
-    step = min(abs(g) / h, p.loss.max_step)
-    return step * (2 * abs(g) - step * h)

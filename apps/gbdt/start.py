@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 
+from tux.apps.blockpg.samples import check_positive_weight
 from tux.apps.gbdt.bins import into_bins
+from tux.apps.gbdt.directions import read_directions
 from tux.apps.gbdt.growing import derive
 from tux.apps.gbdt.units import BITS, set_units
+from tux.apps.linear.samples import unknown_classes
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.stages import Exchange, ForEach, GlobalSync
@@ -67,15 +70,24 @@ def check_labels(tau, p):
         )
 
 
-def check_parameters(program):
-    """Raise UsageError where a parameter is given to a loss that does not read it."""
-    for name, loss in OF_LOSS.items():
+def check_parameters(program, loss):
+    """Raise UsageError where a parameter is given to a `loss` that does not read it, and for
+    directions of features that cannot be read, or do not hold.
+    """
+    check_positive_weight(program, unknown_classes(loss))
+    for name, of in OF_LOSS.items():
         given = program.parameters[name] != program.params[name].default
-        if given and program.loss != loss:
+        if given and program.loss != of:
             raise UsageError(
                 f"{name} has no effect with the loss {program.loss}",
-                do=f"leave {name} out, or choose the loss {loss}",
+                do=f"leave {name} out, or choose the loss {of}",
             )
+    if read_directions(program.monotone) and loss.renews:
+        raise UsageError(
+            f"monotone cannot hold with the loss {program.loss}, which renews the weights of "
+            "leaves",
+            do="leave monotone out, or choose the loss squared",
+        )
 
 
 def begin(tau, p):

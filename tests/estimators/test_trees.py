@@ -1,6 +1,7 @@
 """Boosted trees as estimators, beside XGBoost's where it is installed, and by their own command."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from support.messages import message
@@ -118,3 +119,28 @@ def test_predictions_follow_the_model_that_was_fitted():
     model = tux.BoostedTreesRegressor(max_iter=3, loss="poisson").fit(x, np.abs(x[:, 0]))
     before = model.predict(x)
     assert model.set_params(loss="squared", quantile=0.9).predict(x).tolist() == before.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [False, True])
+def test_monotone_features_are_those_of_the_program(named):
+    """An array of directions, and a dict by the names of columns, go on with `partial_fit`."""
+    x, y = X[:80] + 10, STEP[:80]
+    frame = pd.DataFrame(x, columns=list("abcde")) if named else x
+    given = {"a": 1, "c": -1} if named else [1, 0, -1, 0, 0]
+    model = tux.BoostedTreesRegressor(2, max_depth=2, monotonic_cst=given).fit(frame, y)
+    program = tux.GBDT(loss="squared", max_iter=2, max_depth=2, monotone="0:1,2:-1")
+    run = tux.run(program, (sparse.csr_matrix(x), y), progress=False)
+    assert np.array_equal(model.predict(frame), np.asarray(run.predict(sparse.csr_matrix(x))))
+    model.partial_fit(frame, y)
+    with pytest.raises(tux.UsageError, match=message("of-a-model-cannot-change", "monotone")):
+        model.set_params(monotonic_cst=None).partial_fit(frame, y)
+
+
+def test_wrong_directions_are_refused():
+    for given in ([1, 0], [2, 0, 0, 0, 0], {"a": 1}):
+        with pytest.raises(ValueError, match="monotonic_cst"):
+            tux.BoostedTreesRegressor(monotonic_cst=given).fit(X, STEP)
+    quantile = tux.BoostedTreesRegressor(loss="quantile", monotonic_cst=[1, 0, 0, 0, 0])
+    with pytest.raises(tux.UsageError, match="^monotonic_cst cannot hold with the loss quantile"):
+        quantile.fit(X, STEP)

@@ -41,6 +41,7 @@ class BoostedTreesRanker(BoostedTrees):
         subsample: float = 1.0,
         max_features: float = 1.0,
         max_bins: int = 255,
+        monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -19,6 +19,7 @@ from tux.estimators.conventions import (
     RegressorMixin,
     check_is_fitted,
     validate_data,
+    validation,
 )
 from tux.estimators.fitting import fit, history_of, scores, starting_run
 from tux.estimators.matrices import (
@@ -60,7 +61,9 @@ class BoostedTrees(MatrixEstimator):
         and keep plain arrays of all, and the run, with which `partial_fit` begins. `more`: further
         fields of samples, (n,).
         """
-        program = make_program(self, GBDT, chosen, colsample_bytree="max_features")
+        given = {**chosen, "monotone": self._directions()}
+        names = {"colsample_bytree": "max_features", "monotone": "monotonic_cst"}
+        program = make_program(self, GBDT, given, **names)
         # samples that do not count would have bins of their values, but queries have ranks for them
         there = np.arange(len(weight)) if more else np.flatnonzero(weight)
         X, label, weight = X[there], label[there], weight[there]
@@ -75,6 +78,14 @@ class BoostedTrees(MatrixEstimator):
         self.n_iter_ = np.array([self.trees_["tree"][0] // trees_of_epoch(program)], np.int32)
         self.history_ = history_of(fitted)
         self._run, self._chosen = starting_run(fitted), chosen
+
+    def _directions(self) -> str:
+        """Return the directions of features as the text that the program reads. ValueError unless
+        they are as scikit-learn has them.
+        """
+        given = getattr(self, "monotonic_cst", None)  # one that was pickled earlier has none
+        directions = validation._check_monotonic_cst(self, given)
+        return ",".join(f"{k}:{directions[k]}" for k in np.flatnonzero(directions))
 
     def contributions(self, X: Any) -> np.ndarray:
         """Return the SHAP values of samples `X` (n, features): what each feature adds to the
@@ -119,11 +130,12 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
     `max_iter`: trees; `learning_rate`: the share of each; `max_depth`: levels of splits; `l2`: the
     penalty on weights of leaves; `min_child_weight`: the smallest sum of second derivatives in a
     leaf; `min_gain`: what a split must gain; `subsample` and `max_features`: the shares of samples
-    and features that a tree sees; `max_bins`: of a feature. `class_weight`: as in scikit-learn.
-    More than two classes are fitted together, by the loss softmax, and each of the `max_iter`
-    epochs grows a tree for each class. `n_jobs`: threads, None for all cores; the result does not
-    depend on them. Zeros, of dense matrices too, are missing: at each
-    split they go the way that fits better.
+    and features that a tree sees; `max_bins`: of a feature. `monotonic_cst`: 1 for a feature with
+    which the score may only rise, -1 for one with which it may only fall, 0 for others: an array
+    (n_features,), or a dict by the names of columns. `class_weight`: as in scikit-learn. More than
+    two classes are fitted together, by the loss softmax, and each of the `max_iter` epochs grows a
+    tree for each class. `n_jobs`: threads, None for all cores; the result does not depend on them.
+    Zeros, of dense matrices too, are missing: at each split they go the way that fits better.
 
     Fitted: `classes_`, `n_iter_` (1,), `feature_importances_` (n_features_in_,), shares of the
     gains of all splits, `history_`, `trees_`.
@@ -141,6 +153,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         subsample: float = 1.0,
         max_features: float = 1.0,
         max_bins: int = 255,
+        monotonic_cst: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -209,6 +222,7 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         subsample: float = 1.0,
         max_features: float = 1.0,
         max_bins: int = 255,
+        monotonic_cst: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

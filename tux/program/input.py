@@ -248,12 +248,19 @@ def class_names(text: str) -> tuple[str, ...]:
     """Read the labels of classes from the text of a parameter: separated by commas; one with a
     comma in it stands in double quotes. Raise UsageError for quotes that do not end, or lines.
     """
+    return listed_names(text, "classes")
+
+
+def listed_names(text: str, parameter: str) -> tuple[str, ...]:
+    """Read the names that the text of a `parameter` lists, as `class_names` reads those of classes,
+    with its errors.
+    """
     try:
         names = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error as error:
         raise UsageError(
-            f"classes {text} cannot be read: {error}",
-            do="separate labels by commas, and put one with a comma in it in double quotes",
+            f"{parameter} {text} cannot be read: {error}",
+            do="separate names by commas, and put one with a comma in it in double quotes",
         ) from None
     return tuple(name.strip() for name in names)
 

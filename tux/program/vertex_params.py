@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,22 +40,26 @@ def vertex_numbers(program: BaseProgram, known: Callable[[str], tuple[Ids, int]]
     for an id that is not there.
     """
     return {
-        name: _number(name, declared.vertex, program.parameters[name], *known(declared.vertex))
+        name: numbers_named(
+            name, declared.vertex, [program.parameters[name]], *known(declared.vertex)
+        )[0]
         for name, declared in program.params.items()
         if declared.vertex
     }
 
 
-def _number(name: str, vertex: str, text: str, ids: Ids, n: int) -> int:
-    number = ids.index_of(text)
-    if 0 <= number < n:
-        return number
-    if not n:
-        return -1
-    raise UsageError(
-        f"--{name.replace('_', '-')}: no {vertex} of the training data has the id {text!r}",
-        do=_advice(text, ids.values[:n]),
-    )
+def numbers_named(name: str, vertex: str, texts: Sequence[str], ids: Ids, n: int) -> list[int]:
+    """Return the number of each vertex that the parameter `name` names by the `texts` of ids; -1 if
+    the type has no vertices. UsageError for a text that is none of the first `n` of the `ids`.
+    """
+    numbers = ids.indices_of(texts).tolist()
+    for text, number in zip(texts, numbers, strict=True):
+        if n and not 0 <= number < n:
+            raise UsageError(
+                f"--{name.replace('_', '-')}: no {vertex} of the training data has the id {text!r}",
+                do=_advice(text, ids.values[:n]),
+            )
+    return [number if n else -1 for number in numbers]
 
 
 def _advice(text: str, values: np.ndarray) -> str:

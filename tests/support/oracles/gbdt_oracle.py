@@ -93,29 +93,44 @@ def units(v):
     return unit, np.floor(v / unit + 0.5).astype(np.int64)
 
 
-def best_split(binned, g, h, scale, least_h, l2, most):
-    """Return (gain, -code) of the best split of these samples, or None. `binned` (n, p), -1
-    missing. `most` bounds the weights of leaves.
+def best_split(binned, last, g, h, scale, least_h, l2, bounds, directions):
+    """Return (gain, -code, steps of both sides) of the best split of these samples, or None.
+    `binned` (n, p), -1 missing; `last` (p,) bins of the features. `bounds`, of the steps of leaves:
+    the weights before the learning rate, with the other sign. `directions` (p,) of features.
     """
 
     def fit(G, H):
         G, H = G * scale[0], H * scale[1] + l2
-        step = min(abs(G / H), most)
-        return 2 * step * abs(G) - step * step * H
+        step = min(max(G / H, bounds[0]), bounds[1])
+        return 2 * step * G - step * step * H, step
 
     found = []
     for k in range(binned.shape[1]):
         b = binned[:, k]
-        for cut in range(b.max() + 1):
+        for cut in range(last[k] + 1):
             for left in (0, 1):
                 goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
                 H = h[goes].sum(), h[~goes].sum()
-                if min(H) >= max(1, math.ceil(least_h / scale[1])):
-                    gain = fit(g[goes].sum(), H[0]) + fit(g[~goes].sum(), H[1])
-                    found.append((gain - fit(g.sum(), h.sum()), -(512 * k + 2 * cut + left)))
+                if min(H) < max(1, math.ceil(least_h / scale[1])):
+                    continue
+                sides = fit(g[goes].sum(), H[0]), fit(g[~goes].sum(), H[1])
+                if cut < last[k] and directions[k] * (sides[0][1] - sides[1][1]) < 0:
+                    continue
+                gain = sides[0][0] + sides[1][0] - fit(g.sum(), h.sum())[0]
+                found.append((gain, -(512 * k + 2 * cut + left), (sides[0][1], sides[1][1])))
     found = [each for each in found if each[0] > 1e-6]
     top = max(found, default=None)
     return max((e for e in found if e[0] >= top[0] * (1 - 1e-12)), key=lambda e: e[1], default=None)
+
+
+def child_bounds(bounds, steps, direction):
+    """Return the bounds of the steps below both children of a node, the left one first."""
+    if direction == 0:
+        return bounds, bounds
+    middle, (low, high) = sum(steps) / 2, bounds
+    if steps[0] > steps[1]:
+        return (middle, high), (low, middle)
+    return (low, middle), (middle, high)
 
 
 def grow(
@@ -132,10 +147,12 @@ def grow(
     scores=None,
     copies=1.0,
     alpha=0.5,
+    directions=None,
 ):
     """Grow trees, behind others by which samples have `scores` if these are given; then each sample
-    stands for the curvature of so many `copies`. Return (fields by node, (trees, nodes); scores).
-    Of the loss softmax, `trees` are those of a class, which take turns, and scores are (n, K).
+    stands for the curvature of so many `copies`. `directions` (p,) of monotone features: 1, -1, or
+    0. Return (fields by node, (trees, nodes); scores). Of the loss softmax, `trees` are those of a
+    class, which take turns, and scores are (n, K).
     """
     binned = np.full(x.shape, -1)
     for k in range(x.shape[1]):
@@ -157,7 +174,8 @@ def grow(
             row = {name: out[name][t + k] for name in FIELDS}
             kinds = g[:, k], h[:, k], (unit_g, unit_h)
             most = 0.7 if loss == "poisson" else np.inf
-            node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h, most)
+            ways = [0] * x.shape[1] if directions is None else directions
+            node = grow_tree(row, x, binned, *kinds, depth, rate, l2, least_h, most, ways)
             if loss == "quantile":
                 for leaf in np.unique(node):
                     found = quantile_of((y - m[:, k])[node == leaf], alpha)
@@ -166,19 +184,22 @@ def grow(
     return out, m if shape[1] > 1 else m[:, 0]
 
 
-def grow_tree(row, x, binned, g, h, scale, depth, rate, l2, least_h, most):
+def grow_tree(row, x, binned, g, h, scale, depth, rate, l2, least_h, most, directions):
     """Fill a tree's fields by node; return the leaf of each sample."""
-    node = np.ones(len(x), int)
+    node, bounds = np.ones(len(x), int), {1: (-most, most)}
+    last = binned.max(axis=0)
     for n in range(1, 2 ** (depth + 1)):
         at = node == n
         G, H = g[at].sum() * scale[0], h[at].sum() * scale[1]
-        row["weight"][n] = -rate * np.clip(G / (H + l2), -most, most) if H > 0 else 0
+        row["weight"][n] = -rate * np.clip(G / (H + l2), *bounds[n]) if H > 0 else 0
         split = None
         if n < 2**depth and at.any():
-            split = best_split(binned[at], g[at], h[at], scale, least_h, l2, most)
+            how = scale, least_h, l2, bounds[n], directions
+            split = best_split(binned[at], last, g[at], h[at], *how)
         if split is None:
             continue
         k, code = divmod(-split[1], 512)
+        bounds[2 * n], bounds[2 * n + 1] = child_bounds(bounds[n], split[2], directions[k])
         cut, left = code // 2, code % 2
         b, of = binned[at, k], x[at, k]
         goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
