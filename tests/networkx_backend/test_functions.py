@@ -87,6 +87,22 @@ def test_betweenness_has_the_bits_of_networkx():
         assert found == nx.betweenness_centrality(graph, **kwargs)
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_betweenness_with_steps_that_have_no_length(kind):
+    line = kind()
+    line.add_weighted_edges_from([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1), (2, 2, 0)])
+    vanishing = nx.cycle_graph(6, create_using=kind)
+    for at, edge in enumerate(vanishing.edges):  # 1e300 + 1e-300 is 1e300
+        vanishing.edges[edge]["weight"] = (1e300, 1e-300)[at % 2]
+    drawn = random_graph(kind, 21, nodes=20)
+    for at, edge in enumerate(drawn.edges):
+        drawn.edges[edge]["weight"] = at % 3
+    for graph in (line, vanishing, drawn):
+        for kwargs in ({}, {"endpoints": True}, {"normalized": False}, {"k": 3, "seed": 1}):
+            found = with_tux("betweenness_centrality", graph, weight="weight", **kwargs)
+            assert found == nx.betweenness_centrality(graph, weight="weight", **kwargs), kwargs
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
     graph = random_graph(nx.Graph, 8, nodes=30, loops=False)
