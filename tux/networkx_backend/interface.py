@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from tux.networkx_backend.covered import COVERED
+from tux.networkx_backend.originals import kept_conversion
 
 SMALL = 2_000
 """Nodes and edges of a graph on which networkx takes about a millisecond."""
@@ -76,8 +77,7 @@ class NetworkxBackend:
         graph = _bind(name, args, kwargs)["G"]
         if len(graph) < SMALL and len(graph) + graph.number_of_edges() < SMALL:
             return f"the graph has fewer than {SMALL:,} nodes and edges"
-        converted = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {})
-        if COVERED[name].local and not converted.get("tux"):
+        if COVERED[name].local and kept_conversion(graph) is None:
             return "it may take less time than the conversion, which has not been made before"
         return True
 
