@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -29,12 +29,18 @@ ONES = EdgeValues(NOTHING, whole=True)
 
 
 def lists_of(adjacency: Mapping[Any, Mapping[Any, Any]], nodes: NodeNumbers) -> NeighbourLists:
-    """Return the neighbour lists that networkx has as dicts of dicts."""
-    sizes = np.fromiter(map(len, adjacency.values()), np.int64, len(nodes))
+    """Return the neighbour lists that networkx has as dicts of dicts, or views of such."""
+    count = len if isinstance(adjacency, dict) else _count
+    sizes = np.fromiter(map(count, adjacency.values()), np.int64, len(nodes))
     every = chain.from_iterable(adjacency.values())
     numbers = every if nodes.is_range else map(nodes.numbers.__getitem__, every)
     kind, total = index_dtype(len(nodes)), int(sizes.sum())
     return NeighbourLists.of(sizes, np.fromiter(numbers, kind, total))
+
+
+def _count(neighbours: Iterable[Any]) -> int:
+    """Count the neighbours that a view shows: its `len` counts those, too, whose edges it hides."""
+    return sum(1 for _ in neighbours)
 
 
 def count_parallel(graph: Any) -> np.ndarray:
