@@ -5,7 +5,7 @@ from random import Random
 import networkx as nx
 import numpy as np
 import pytest
-from support.networkx_cases.calls import calls, same, types_of, with_networkx, with_tux
+from support.networkx_cases.calls import calls, is_refused, same, types_of, with_networkx, with_tux
 from support.networkx_cases.graphs import graphs, random_graph
 
 from tux.base import parallel
@@ -15,12 +15,6 @@ from tux.networkx_backend.covered import COVERED
 from tux.networkx_backend.interface import backend
 
 FUNCTIONS = [name for name, each in COVERED.items() if not each.makes_graph and name != "hits"]
-
-
-def is_refused(found):
-    """Return whether a call is left to networkx, or refused by its decorators."""
-    of_decorator = isinstance(found, nx.NetworkXNotImplemented) and "implemented for" in str(found)
-    return isinstance(found, NotImplementedError) or of_decorator
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

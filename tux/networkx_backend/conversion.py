@@ -7,7 +7,12 @@ from typing import Any
 
 from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.nodes import NodeNumbers
-from tux.networkx_backend.originals import kept_conversion
+from tux.networkx_backend.originals import (
+    UNDIRECTED_VIEW,
+    joins_directions,
+    keep_nothing_with_views,
+    kept_conversion,
+)
 from tux.networkx_backend.values import lists_of
 
 
@@ -23,7 +28,10 @@ class CachedGraph(CompactGraph):
 
 
 def compact(graph: Any) -> CompactGraph:
-    """Return the compact graph of a networkx graph of any of its four classes, which keeps it."""
+    """Return the compact graph of a networkx graph of any of its four classes, which keeps it.
+
+    Raises NotImplementedError for an undirected view of a directed graph.
+    """
     return _make(CompactGraph, graph, graph)
 
 
@@ -34,6 +42,7 @@ def compact_for_cache(graph: Any) -> Any:
     networkx caches one for each set of attributes that is asked for, and forgets them when the
     graph changes. As a compact graph can read all attributes, one that is there is taken again.
     """
+    keep_nothing_with_views(graph)
     found = kept_conversion(graph)
     return _make(CachedGraph, graph, _same_data(graph)) if found is None else found
 
@@ -51,6 +60,8 @@ def _same_data(graph: Any) -> Any:
 
 
 def _make(kind: type[CompactGraph], graph: Any, original: Any) -> Any:
+    if joins_directions(graph):
+        raise NotImplementedError(UNDIRECTED_VIEW)
     nodes = NodeNumbers(graph._adj)
     return kind(
         nodes,

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from tux.networkx_backend.covered import COVERED
-from tux.networkx_backend.originals import kept_conversion
+from tux.networkx_backend.originals import UNDIRECTED_VIEW, joins_directions, kept_conversion
 
 SMALL = 2_000
 """Nodes and edges of a graph on which networkx takes about a millisecond."""
@@ -62,6 +62,8 @@ class NetworkxBackend:
         if covered.attribute and callable(given.get(covered.attribute)):
             return f"{covered.attribute} is a function"
         graph = given["G"]
+        if joins_directions(graph):
+            return UNDIRECTED_VIEW
         if covered.undirected_only and graph.is_directed():
             return "the graph is directed"
         if covered.simple_only and graph.is_multigraph():
