@@ -14,7 +14,7 @@ from tux.base.parallel import spread
 from tux.networkx_backend.graph import CompactGraph, numbers_of
 from tux.networkx_backend.lists import contains, neighbour, pieces_of
 from tux.networkx_backend.triangles import count_triangles
-from tux.networkx_backend.weighted_triangles import weigh_triangles
+from tux.networkx_backend.weighted_triangles import roots_of, weigh_triangles
 
 LONGER = 16
 """Times that a list is longer than the other from which on it is searched instead of read."""
@@ -137,6 +137,8 @@ def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[np.ndar
     """Return the numbers of the nodes that are asked for, and their clustering coefficients: 0
     where there is no triangle.
     """
+    # before nodes are taken, which may be an iterator, as the weights may be refused
+    roots = None if weight is None else roots_of(graph, weight)
     chosen = numbers_of(graph, nodes)
     if nodes is None and not graph.directed and weight is None:
         neighbours = graph.out.sizes - (graph.loops >= 0)
@@ -146,8 +148,8 @@ def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[np.ndar
         possible = neighbours * (neighbours - 1)
         if graph.directed:
             possible = 2 * (possible - 2 * mutual)
-    if weight is not None:
-        closed = weigh_triangles(graph, chosen, weight)
+    if roots is not None:
+        closed = weigh_triangles(graph, chosen, roots)
     shares = np.divide(closed, possible, out=np.zeros(len(chosen)), where=closed != 0)
     return chosen, [share or 0 for share in shares.tolist()]  # networkx has the integer 0
 

@@ -173,8 +173,8 @@ def multi_source_dijkstra_path_length(
     """
     if not sources:
         raise ValueError("sources must not be empty")
-    numbers = [number_of(G, source) for source in sources]
-    return _distances(G, G.values(weight, parallel="min"), numbers, cutoff)
+    weights = G.values(weight, parallel="min")  # before sources are taken, as it may be refused
+    return _distances(G, weights, [number_of(G, source) for source in sources], cutoff)
 
 
 def single_source_dijkstra_path_length(

@@ -59,9 +59,8 @@ def _weigh(lists, roots, back, back_roots, both, chosen, totals):  # type: ignor
                 marks[neighbour(around, at)] = 0.0
 
 
-def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, weight: Any) -> np.ndarray:
-    """Return for each chosen vertex the sum of ``(w_vj w_vk w_jk)^(1/3)`` over all ordered pairs of
-    neighbours, (k,) float64; weights are divided by the largest.
+def roots_of(graph: CompactGraph, weight: Any) -> np.ndarray:
+    """Return the cube roots of weights along `out`, divided by the largest, (entries,) float64.
 
     Raises NotImplementedError if that is 0.
     """
@@ -71,7 +70,14 @@ def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, weight: Any) -> np.
     largest = values.max(initial=-np.inf)
     if largest == 0:
         raise NotImplementedError(f"the largest {weight!r} of an edge is 0")
-    roots = np.cbrt(values / largest)
+    roots: np.ndarray = np.cbrt(values / largest)
+    return roots
+
+
+def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Return for each chosen vertex the sum of ``s_vj s_vw s_jw`` over all ordered pairs of
+    neighbours, (k,) float64, where s are the `roots` along `out`.
+    """
     back_roots, totals = graph.values_into(roots), np.zeros(len(chosen))
 
     def weigh(piece: slice) -> None:
