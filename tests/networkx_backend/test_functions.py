@@ -129,7 +129,9 @@ def test_weights_that_are_negative():
     assert isinstance(found, ValueError)
 
 
-@pytest.mark.parametrize("weight", [None, "3", True, 1j, float("nan"), float("inf"), 2**53])
+@pytest.mark.parametrize(
+    "weight", [None, "3", True, 1j, float("nan"), float("inf"), 2**53, 10**400]
+)
 def test_weights_that_are_no_numbers_are_left_to_networkx(weight):
     for kind in (nx.Graph, nx.MultiGraph):
         graph = kind()

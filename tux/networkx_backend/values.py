@@ -60,11 +60,21 @@ def values_of(
             return ONES
         column = columns[name]
         return _check_numbers(column.astype(np.float64), column.dtype.kind in "iu", name)
-    several = graph.is_multigraph()
-    if name is None and (parallel == "min" or not several):
+    if name is None and (parallel == "min" or not graph.is_multigraph()):
         return ONES
+    try:
+        numbers, kinds = _read_numbers(graph, name, parallel)
+    except OverflowError as error:
+        raise NotImplementedError(
+            f"the attribute {name!r} of an edge is too large for a float"
+        ) from error
+    return _check_numbers(numbers, kinds <= {int}, name)
+
+
+def _read_numbers(graph: Any, name: Any, parallel: str) -> tuple[np.ndarray, set[type]]:
+    """Return the attribute of each entry, (entries,) float64, and the types that edges have."""
     edges = chain.from_iterable(edges.values() for edges in graph._adj.values())
-    if several:
+    if graph.is_multigraph():
         folds: dict[str, Callable[[Any], Any]] = {"sum": sum, "min": min}
         found = [[each.get(name, 1) for each in parts.values()] for parts in edges]
         kinds = set(map(type, chain.from_iterable(found)))
@@ -74,7 +84,7 @@ def values_of(
         values = [each.get(name, 1) for each in edges]
         kinds = set(map(type, values))
         _check_kinds(kinds, name)
-    return _check_numbers(np.array(values, np.float64), kinds <= {int}, name)
+    return np.array(values, np.float64), kinds
 
 
 def _check_kinds(kinds: set[type], name: Any) -> None:
