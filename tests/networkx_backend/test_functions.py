@@ -14,6 +14,9 @@ from tux.networkx_backend.conversion import compact
 from tux.networkx_backend.covered import COVERED
 from tux.networkx_backend.interface import backend
 
+NUMPY = [kind(1) for kind in (np.int64, np.uint8, np.float32, np.float16, np.longdouble, np.bool_)]
+"""Numbers with which networkx computes as numpy does."""
+
 FUNCTIONS = [name for name, each in COVERED.items() if not each.makes_graph and name != "hits"]
 
 
@@ -113,6 +116,18 @@ def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
         assert repr(found[0]) == repr(found[1])
 
 
+def test_large_and_small_weights_have_lengths():
+    for size in (1e200, 1e-200):
+        graph = nx.path_graph(3)
+        nx.set_edge_attributes(graph, size, "weight")
+        for name, kwargs in (
+            ("eigenvector_centrality", {"max_iter": 500}),
+            ("katz_centrality", {"alpha": 1e-201, "beta": size}),
+        ):
+            kwargs["weight"] = "weight"
+            assert same(with_tux(name, graph, **kwargs), with_networkx(name, graph, **kwargs))
+
+
 def test_weights_that_are_negative():
     graph = nx.DiGraph()
     graph.add_weighted_edges_from([(0, 1, 2), (0, 2, 1), (1, 2, -3), (2, 3, 1)])
@@ -189,13 +204,16 @@ def test_whole_weights_give_whole_distances():
     assert repr(found) == "{0: 0, 1: 2.0, 2: 5.0, 3: 5.5}"
 
 
-def test_numpy_numbers_are_weights():
-    graph = nx.Graph()
-    graph.add_edge(0, 1, weight=np.float32(0.5))
-    graph.add_edge(1, 2, weight=np.int8(3))
+def test_weights_may_be_floats_of_numpy():
+    graph = random_graph(nx.Graph, 22, loops=False)
+    for _, _, edge in graph.edges(data=True):
+        edge["weight"] = np.float64(edge.get("weight", 1))
     found = with_tux("single_source_dijkstra_path_length", graph, 0)
-    assert found == {0: 0, 1: 0.5, 2: 3.5} == nx.single_source_dijkstra_path_length(graph, 0)
-    assert all(type(each) in (int, float) for each in found.values())
+    assert found == nx.single_source_dijkstra_path_length(graph, 0)
+    assert {type(each) for each in found.values()} <= {int, float}  # np.float64 is a float
+    for name in ("pagerank", "betweenness_centrality", "clustering", "katz_centrality"):
+        kwargs = {"weight": "weight", "alpha": 0.01} if "katz" in name else {"weight": "weight"}
+        assert same(with_tux(name, graph, **kwargs), with_networkx(name, graph, **kwargs)), name
 
 
 def test_long_lists_are_searched_for_directed_triangles(monkeypatch):

@@ -12,6 +12,11 @@ from tux.arrays.integers import index_dtype
 from tux.networkx_backend.lists import NOTHING, NeighbourLists
 from tux.networkx_backend.nodes import NodeNumbers
 
+PLAIN = frozenset([int, float, np.float64])
+"""Types of numbers that are read. With others, as numpy's integers, networkx computes in their own
+ways and gives results of their types.
+"""
+
 LARGEST_EXACT = 2**53
 """Integers up to this are exact as float64."""
 
@@ -88,11 +93,10 @@ def _read_numbers(graph: Any, name: Any, parallel: str) -> tuple[np.ndarray, set
 
 
 def _check_kinds(kinds: set[type], name: Any) -> None:
-    for kind in kinds:
-        if kind is bool or not issubclass(kind, int | float | np.integer | np.floating):
-            raise NotImplementedError(
-                f"the attribute {name!r} of an edge is a {kind.__name__}, not a number"
-            )
+    for kind in kinds - PLAIN:
+        raise NotImplementedError(
+            f"the attribute {name!r} of an edge is a {kind.__name__}, not an int or a float"
+        )
 
 
 def _check_numbers(numbers: np.ndarray, whole: bool, name: Any) -> EdgeValues:
