@@ -122,6 +122,47 @@ def test_arrays_of_other_types_are_left_to_networkx():
             from_numpy_array(np.zeros((2, 2), dtype))
 
 
+@pytest.mark.parametrize("kind", [None, nx.DiGraph])
+def test_matrices_of_numpy(kind):
+    for entries in ([[0, 2], [2, 0]], [[3]], [[0, 1.5], [0, 0]], np.empty((0, 0))):
+        matrix = np.asarray(entries).view(np.matrix)
+        made = from_numpy_array(matrix, create_using=kind)
+        assert is_same(made, nx.from_numpy_array(matrix, create_using=kind))
+
+
+def test_other_classes_of_arrays_are_left_to_networkx():
+    entries = np.ones((2, 2))
+    for given in (np.ma.masked_array(entries, entries > 0), sparse.csr_array(entries)):
+        with pytest.raises(NotImplementedError, match="not an array"):
+            from_numpy_array(given)
+
+
+def test_nothing_is_no_node():
+    edges = pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}, dtype=object)
+    for make in (from_pandas_edgelist, nx.from_pandas_edgelist):
+        with pytest.raises(ValueError, match="None cannot be a node"):
+            make(edges)
+    lists = pd.DataFrame({"source": ["a", [1]], "target": ["b", "c"]}, dtype=object)
+    for make in (from_pandas_edgelist, nx.from_pandas_edgelist):
+        with pytest.raises(TypeError, match="unhashable|cannot use"):
+            make(lists)
+
+
+def test_each_nan_of_a_column_of_floats_is_a_node():
+    edges = pd.DataFrame({"source": [1.0, float("nan"), 2], "target": [float("nan"), 1, 2]})
+    made, expected = from_pandas_edgelist(edges), nx.from_pandas_edgelist(edges)
+    assert str(list(made)) == str(list(expected))
+    assert made.degrees().tolist() == [degree for _, degree in expected.degree()]
+
+
+def test_columns_of_one_name_are_left_to_networkx():
+    edges = pd.DataFrame([[0, 1, 2, 3]], columns=["source", "target", "w", "w"])
+    for kwargs in ({"edge_attr": "w"}, {"edge_attr": True}, {"target": "w"}, {"source": "w"}):
+        with pytest.raises(NotImplementedError, match="several columns"):
+            from_pandas_edgelist(edges, **kwargs)
+    assert list(from_pandas_edgelist(edges)) == [0, 1]
+
+
 def test_a_matrix_that_is_not_square():
     with pytest.raises(nx.NetworkXError, match="not square"):
         from_scipy_sparse_array(sparse.csr_array(np.ones((2, 3))))
