@@ -1,5 +1,7 @@
 """Graphs from tables and matrices: those of networkx, in its order."""
 
+from random import Random
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tux.networkx_backend.edge_lists import (
     from_pandas_edgelist,
     from_scipy_sparse_array,
 )
+from tux.networkx_backend.interface import backend
 
 pd = pytest.importorskip("pandas")
 sparse = pytest.importorskip("scipy.sparse")
@@ -58,6 +61,20 @@ def test_tables(name, kind):
 def test_a_table_without_rows():
     edges = pd.DataFrame({"source": [], "target": []})
     assert len(from_pandas_edgelist(edges)) == 0
+
+
+def test_predecessors_are_in_the_order_of_nodes():
+    made = from_pandas_edgelist(table(NAMES["strings"]), create_using=nx.DiGraph)
+    back, numbers = made.to_networkx(), {node: number for number, node in enumerate(made)}
+    for node in back:
+        assert list(back.pred[node]) == sorted(back.pred[node], key=numbers.__getitem__)
+        found = backend.single_target_shortest_path_length(made, node)
+        assert list(found.items()) == list(
+            nx.single_target_shortest_path_length(back, node).items()
+        )
+    found = nx.community.fast_label_propagation_communities(back, seed=1)
+    again = backend.fast_label_propagation_communities(made, seed=Random(1))
+    assert list(again) == list(found)
 
 
 def test_wrong_columns_are_those_of_networkx():

@@ -128,7 +128,9 @@ class CompactGraph:
 
     @cached_property
     def predecessors(self) -> NeighbourLists:
-        """The lists `into` in networkx's order."""
+        """The lists `into` in networkx's order, the order of edges; ascending without an original,
+        as lists of successors do not tell which of two edges from different nodes came first.
+        """
         if self.directed and self.original is not None:
             lists = lists_of(self.original._pred, self.nodes)
             self._check_is_same(int(lists.offsets[-1]))
