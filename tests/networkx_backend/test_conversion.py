@@ -12,7 +12,7 @@ from support.networkx_cases.graphs import KINDS, graphs, random_graph
 from tux.base.errors import UsageError
 from tux.networkx_backend.conversion import compact
 from tux.networkx_backend.edge_lists import from_pandas_edgelist
-from tux.networkx_backend.graph import CompactGraph, numbers_of
+from tux.networkx_backend.graph import CompactGraph, choose
 from tux.networkx_backend.interface import backend
 from tux.networkx_backend.lists import transpose
 from tux.networkx_backend.nodes import NodeNumbers
@@ -195,12 +195,16 @@ def test_an_edge_may_name_a_node_by_an_equal_number():
 
 def test_nodes_that_are_asked_for():
     graph = compact(nx.path_graph(5))
-    assert numbers_of(graph, None).tolist() == [0, 1, 2, 3, 4]
-    assert numbers_of(graph, 3).tolist() == [3]
-    assert numbers_of(graph, iter([4, 9, 1, 4])).tolist() == [4, 1, 4]
+    for nodes, numbers, named in (
+        (None, [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]),
+        (3, [3], [3]),
+        (iter([4, 9, 1.0, 4]), [4, 1, 4], [4, 1.0, 4]),
+    ):
+        found = choose(graph, nodes)
+        assert found[0].tolist() == numbers and repr(found[1]) == repr(named)
     for wrong in (9, [[1]], None.__class__):
         with pytest.raises(nx.NetworkXError) as told:
-            numbers_of(graph, wrong)
+            choose(graph, wrong)
         with pytest.raises(nx.NetworkXError) as expected:
             list(nx.path_graph(5).nbunch_iter(wrong))
         assert type(told.value) is type(expected.value)

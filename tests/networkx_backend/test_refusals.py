@@ -32,7 +32,6 @@ def iterators(name, graph):
         "betweenness_centrality": {"k": 3, "seed": seed},
         "clustering": {"nodes": iter(nodes)},
         "average_clustering": {"nodes": iter(nodes)},
-        "multi_source_dijkstra_path_length": {"sources": iter(nodes)},
         "dijkstra_path_length": {"source": nodes[0], "target": nodes[1]},
         **dict.fromkeys(
             ("asyn_lpa_communities", "fast_label_propagation_communities"), {"seed": seed}
@@ -59,3 +58,24 @@ def test_what_the_caller_gives_is_not_used_before_a_refusal(name):
             elif hasattr(each, "__next__"):
                 assert list(each) == list(fresh)
     assert refused == 3 + ("clustering" in name)
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs"),
+    [
+        ("multi_source_dijkstra_path_length", {"sources": iter([0, 3])}),
+        ("jaccard_coefficient", {"ebunch": iter([(0, 2)])}),
+        ("preferential_attachment", {"ebunch": iter([(0, 2)])}),
+        ("average_clustering", {"nodes": 1}),
+        ("average_neighbor_degree", {"nodes": 1}),
+        ("katz_centrality", {"nstart": {0: 1}}),
+        ("katz_centrality", {"nstart": {}}),
+        ("katz_centrality", {"nstart": {0: 1, 1: 1, 2: 1, "nobody": 1}}),
+        ("eigenvector_centrality", {"nstart": {}}),
+        ("eigenvector_centrality", {"nstart": {0: 1, 1: 2}}),
+    ],
+)
+def test_what_networkx_takes_in_its_own_way_is_left_to_it(name, kwargs):
+    assert is_refused(with_tux(name, nx.path_graph(4), **kwargs))
+    if any(hasattr(each, "__next__") for each in kwargs.values()):
+        assert len(list(*kwargs.values())) > 0

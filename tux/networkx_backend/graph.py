@@ -213,24 +213,31 @@ class CompactGraph:
         return self.out_degrees() + twice
 
 
-def numbers_of(graph: CompactGraph, nodes: Any) -> np.ndarray:
+def refuse_iterator(name: str, given: Any) -> None:
+    """Raise NotImplementedError for an iterator: networkx sees nothing of it after its checks."""
+    if isinstance(given, Iterator):
+        raise NotImplementedError(f"{name} is an iterator, which networkx checks and so uses up")
+
+
+def choose(graph: CompactGraph, nodes: Any) -> tuple[np.ndarray, list[Any]]:
     """Return the numbers (k,) int64 of `nodes` (one node, several, or None for all) in their order,
-    without those that are no nodes, as networkx does it.
+    without those that are no nodes, and the caller's objects for them, as networkx does it.
 
     Raises networkx.NetworkXError if `nodes` is neither a node nor several.
     """
     if nodes is None:
-        return np.arange(len(graph))
+        return np.arange(len(graph)), list(graph)
     if nodes in graph:
-        return np.array([graph.nodes.find(nodes)])
+        return np.array([graph.nodes.find(nodes)]), [nodes]
     from networkx import NetworkXError
 
     if not isinstance(nodes, Iterable):
         raise NetworkXError(f"Node {nodes} is not in the graph.")
-    found = []
+    numbers, named = [], []
     for node in nodes:
         if not isinstance(node, Hashable):
             raise NetworkXError(f"Node {node} in sequence nbunch is not a valid node.")
-        found.append(graph.nodes.find(node))
-    numbers = np.array(found, np.int64)
-    return numbers[numbers >= 0]
+        if (number := graph.nodes.find(node)) >= 0:
+            numbers.append(number)
+            named.append(node)
+    return np.array(numbers, np.int64), named

@@ -86,10 +86,12 @@ def _length(x: np.ndarray) -> float:
 
 
 def _start(graph: CompactGraph, nstart: Mapping[Any, float]) -> np.ndarray:
-    """Return the values that a start has for all nodes, (n,); KeyError if it has others."""
-    for node in nstart:
-        if node not in graph:
-            raise KeyError(node)
+    """Return the values that a start has for all nodes, (n,).
+
+    Raises NotImplementedError if it is not for these nodes.
+    """
+    if len(nstart) != len(graph) or any(node not in graph for node in nstart):
+        raise NotImplementedError("nstart has not one value for each node")
     return np.array([nstart[node] for node in graph], float)
 
 
