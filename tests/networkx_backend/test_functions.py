@@ -168,6 +168,11 @@ def test_weights_of_triangles_may_be_negative_or_0():
     for edge in graph.edges:
         graph.edges[edge]["weight"] = 0
     assert is_refused(with_tux("clustering", graph, weight="weight"))
+    for sizes in ((1e300, 1e-300), (-1e300, 1e-300), (1.0, 1e-120)):
+        for at, edge in enumerate(graph.edges):
+            graph.edges[edge]["weight"] = sizes[at % 2]
+        assert is_refused(with_tux("clustering", graph, weight="weight"))
+        assert is_refused(with_tux("average_clustering", graph, weight="weight"))
 
 
 @pytest.mark.parametrize("name", ["asyn_lpa_communities", "fast_label_propagation_communities"])

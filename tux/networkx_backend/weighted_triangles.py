@@ -13,6 +13,9 @@ from tux.base.parallel import spread
 from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.lists import neighbour, pieces_of
 
+FARTHEST = 1e100
+"""Times that a weight may be larger than another: floats hold a product of three."""
+
 
 @cached_njit
 def _sum_marked(lists, roots, j, marks):  # type: ignore[no-untyped-def]
@@ -62,7 +65,8 @@ def _weigh(lists, roots, back, back_roots, both, chosen, totals):  # type: ignor
 def roots_of(graph: CompactGraph, weight: Any) -> np.ndarray:
     """Return the cube roots of weights along `out`, divided by the largest, (entries,) float64.
 
-    Raises NotImplementedError if that is 0.
+    Raises NotImplementedError if that is 0, and if products of three weights, of which networkx
+    takes the roots, may overflow or vanish.
     """
     values = graph.values(weight).numbers
     if not len(values):
@@ -70,7 +74,12 @@ def roots_of(graph: CompactGraph, weight: Any) -> np.ndarray:
     largest = values.max(initial=-np.inf)
     if largest == 0:
         raise NotImplementedError(f"the largest {weight!r} of an edge is 0")
-    roots: np.ndarray = np.cbrt(values / largest)
+    with np.errstate(over="ignore", under="ignore"):
+        shares = values / largest
+    sizes = np.abs(shares[values != 0])
+    if sizes.min(initial=1.0) < 1 / FARTHEST or sizes.max(initial=1.0) > FARTHEST:
+        raise NotImplementedError(f"the {weight!r} of edges are more than {FARTHEST} times apart")
+    roots: np.ndarray = np.cbrt(shares)
     return roots
 
 
