@@ -1,5 +1,7 @@
 """Graphs from tables and matrices: those of networkx, in its order."""
 
+from random import Random
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tux.networkx_backend.edge_lists import (
     from_pandas_edgelist,
     from_scipy_sparse_array,
 )
+from tux.networkx_backend.interface import backend
 
 pd = pytest.importorskip("pandas")
 sparse = pytest.importorskip("scipy.sparse")
@@ -58,6 +61,20 @@ def test_tables(name, kind):
 def test_a_table_without_rows():
     edges = pd.DataFrame({"source": [], "target": []})
     assert len(from_pandas_edgelist(edges)) == 0
+
+
+def test_predecessors_are_in_the_order_of_nodes():
+    made = from_pandas_edgelist(table(NAMES["strings"]), create_using=nx.DiGraph)
+    back, numbers = made.to_networkx(), {node: number for number, node in enumerate(made)}
+    for node in back:
+        assert list(back.pred[node]) == sorted(back.pred[node], key=numbers.__getitem__)
+        found = backend.single_target_shortest_path_length(made, node)
+        assert list(found.items()) == list(
+            nx.single_target_shortest_path_length(back, node).items()
+        )
+    found = nx.community.fast_label_propagation_communities(back, seed=1)
+    again = backend.fast_label_propagation_communities(made, seed=Random(1))
+    assert list(again) == list(found)
 
 
 def test_wrong_columns_are_those_of_networkx():
@@ -120,6 +137,47 @@ def test_arrays_of_other_types_are_left_to_networkx():
     for dtype in (bool, complex, object, "U3", [("weight", float)]):
         with pytest.raises(NotImplementedError, match="numbers"):
             from_numpy_array(np.zeros((2, 2), dtype))
+
+
+@pytest.mark.parametrize("kind", [None, nx.DiGraph])
+def test_matrices_of_numpy(kind):
+    for entries in ([[0, 2], [2, 0]], [[3]], [[0, 1.5], [0, 0]], np.empty((0, 0))):
+        matrix = np.asarray(entries).view(np.matrix)
+        made = from_numpy_array(matrix, create_using=kind)
+        assert is_same(made, nx.from_numpy_array(matrix, create_using=kind))
+
+
+def test_other_classes_of_arrays_are_left_to_networkx():
+    entries = np.ones((2, 2))
+    for given in (np.ma.masked_array(entries, entries > 0), sparse.csr_array(entries)):
+        with pytest.raises(NotImplementedError, match="not an array"):
+            from_numpy_array(given)
+
+
+def test_nothing_is_no_node():
+    edges = pd.DataFrame({"source": ["a", None], "target": ["b", "c"]}, dtype=object)
+    for make in (from_pandas_edgelist, nx.from_pandas_edgelist):
+        with pytest.raises(ValueError, match="None cannot be a node"):
+            make(edges)
+    lists = pd.DataFrame({"source": ["a", [1]], "target": ["b", "c"]}, dtype=object)
+    for make in (from_pandas_edgelist, nx.from_pandas_edgelist):
+        with pytest.raises(TypeError, match="unhashable|cannot use"):
+            make(lists)
+
+
+def test_each_nan_of_a_column_of_floats_is_a_node():
+    edges = pd.DataFrame({"source": [1.0, float("nan"), 2], "target": [float("nan"), 1, 2]})
+    made, expected = from_pandas_edgelist(edges), nx.from_pandas_edgelist(edges)
+    assert str(list(made)) == str(list(expected))
+    assert made.degrees().tolist() == [degree for _, degree in expected.degree()]
+
+
+def test_columns_of_one_name_are_left_to_networkx():
+    edges = pd.DataFrame([[0, 1, 2, 3]], columns=["source", "target", "w", "w"])
+    for kwargs in ({"edge_attr": "w"}, {"edge_attr": True}, {"target": "w"}, {"source": "w"}):
+        with pytest.raises(NotImplementedError, match="several columns"):
+            from_pandas_edgelist(edges, **kwargs)
+    assert list(from_pandas_edgelist(edges)) == [0, 1]
 
 
 def test_a_matrix_that_is_not_square():

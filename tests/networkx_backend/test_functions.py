@@ -5,7 +5,7 @@ from random import Random
 import networkx as nx
 import numpy as np
 import pytest
-from support.networkx_cases.calls import calls, same, types_of, with_networkx, with_tux
+from support.networkx_cases.calls import calls, is_refused, same, types_of, with_networkx, with_tux
 from support.networkx_cases.graphs import graphs, random_graph
 
 from tux.base import parallel
@@ -14,13 +14,10 @@ from tux.networkx_backend.conversion import compact
 from tux.networkx_backend.covered import COVERED
 from tux.networkx_backend.interface import backend
 
+NUMPY = [kind(1) for kind in (np.int64, np.uint8, np.float32, np.float16, np.longdouble, np.bool_)]
+"""Numbers with which networkx computes as numpy does."""
+
 FUNCTIONS = [name for name, each in COVERED.items() if not each.makes_graph and name != "hits"]
-
-
-def is_refused(found):
-    """Return whether a call is left to networkx, or refused by its decorators."""
-    of_decorator = isinstance(found, nx.NetworkXNotImplemented) and "implemented for" in str(found)
-    return isinstance(found, NotImplementedError) or of_decorator
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -87,6 +84,22 @@ def test_betweenness_has_the_bits_of_networkx():
         assert found == nx.betweenness_centrality(graph, **kwargs)
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_betweenness_with_steps_that_have_no_length(kind):
+    line = kind()
+    line.add_weighted_edges_from([(0, 1, 1), (1, 2, 0), (2, 1, 0), (2, 3, 1), (2, 2, 0)])
+    vanishing = nx.cycle_graph(6, create_using=kind)
+    for at, edge in enumerate(vanishing.edges):  # 1e300 + 1e-300 is 1e300
+        vanishing.edges[edge]["weight"] = (1e300, 1e-300)[at % 2]
+    drawn = random_graph(kind, 21, nodes=20)
+    for at, edge in enumerate(drawn.edges):
+        drawn.edges[edge]["weight"] = at % 3
+    for graph in (line, vanishing, drawn):
+        for kwargs in ({}, {"endpoints": True}, {"normalized": False}, {"k": 3, "seed": 1}):
+            found = with_tux("betweenness_centrality", graph, weight="weight", **kwargs)
+            assert found == nx.betweenness_centrality(graph, weight="weight", **kwargs), kwargs
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
     graph = random_graph(nx.Graph, 8, nodes=30, loops=False)
@@ -101,6 +114,18 @@ def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
             result = with_tux(name, given, **kwargs)
             found.append(getattr(result, "adj", result))  # of the graphs of cores
         assert repr(found[0]) == repr(found[1])
+
+
+def test_large_and_small_weights_have_lengths():
+    for size in (1e200, 1e-200):
+        graph = nx.path_graph(3)
+        nx.set_edge_attributes(graph, size, "weight")
+        for name, kwargs in (
+            ("eigenvector_centrality", {"max_iter": 500}),
+            ("katz_centrality", {"alpha": 1e-201, "beta": size}),
+        ):
+            kwargs["weight"] = "weight"
+            assert same(with_tux(name, graph, **kwargs), with_networkx(name, graph, **kwargs))
 
 
 def test_weights_that_are_negative():
@@ -119,7 +144,9 @@ def test_weights_that_are_negative():
     assert isinstance(found, ValueError)
 
 
-@pytest.mark.parametrize("weight", [None, "3", True, 1j, float("nan"), float("inf"), 2**53])
+@pytest.mark.parametrize(
+    "weight", [None, "3", True, 1j, float("nan"), float("inf"), 2**53, 10**400]
+)
 def test_weights_that_are_no_numbers_are_left_to_networkx(weight):
     for kind in (nx.Graph, nx.MultiGraph):
         graph = kind()
@@ -141,6 +168,11 @@ def test_weights_of_triangles_may_be_negative_or_0():
     for edge in graph.edges:
         graph.edges[edge]["weight"] = 0
     assert is_refused(with_tux("clustering", graph, weight="weight"))
+    for sizes in ((1e300, 1e-300), (-1e300, 1e-300), (1.0, 1e-120)):
+        for at, edge in enumerate(graph.edges):
+            graph.edges[edge]["weight"] = sizes[at % 2]
+        assert is_refused(with_tux("clustering", graph, weight="weight"))
+        assert is_refused(with_tux("average_clustering", graph, weight="weight"))
 
 
 @pytest.mark.parametrize("name", ["asyn_lpa_communities", "fast_label_propagation_communities"])
@@ -177,13 +209,16 @@ def test_whole_weights_give_whole_distances():
     assert repr(found) == "{0: 0, 1: 2.0, 2: 5.0, 3: 5.5}"
 
 
-def test_numpy_numbers_are_weights():
-    graph = nx.Graph()
-    graph.add_edge(0, 1, weight=np.float32(0.5))
-    graph.add_edge(1, 2, weight=np.int8(3))
+def test_weights_may_be_floats_of_numpy():
+    graph = random_graph(nx.Graph, 22, loops=False)
+    for _, _, edge in graph.edges(data=True):
+        edge["weight"] = np.float64(edge.get("weight", 1))
     found = with_tux("single_source_dijkstra_path_length", graph, 0)
-    assert found == {0: 0, 1: 0.5, 2: 3.5} == nx.single_source_dijkstra_path_length(graph, 0)
-    assert all(type(each) in (int, float) for each in found.values())
+    assert found == nx.single_source_dijkstra_path_length(graph, 0)
+    assert {type(each) for each in found.values()} <= {int, float}  # np.float64 is a float
+    for name in ("pagerank", "betweenness_centrality", "clustering", "katz_centrality"):
+        kwargs = {"weight": "weight", "alpha": 0.01} if "katz" in name else {"weight": "weight"}
+        assert same(with_tux(name, graph, **kwargs), with_networkx(name, graph, **kwargs)), name
 
 
 def test_long_lists_are_searched_for_directed_triangles(monkeypatch):

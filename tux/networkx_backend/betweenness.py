@@ -134,16 +134,16 @@ def betweenness_centrality(
     """Return the betweenness centrality of each node, of the paths from `k` nodes that `seed` draws
     or from all; parameters and errors are those of `networkx.betweenness_centrality`.
     """
+    if weight is None:
+        dependencies = partial(_dependencies, G.out, endpoints=endpoints)
+    else:  # before the seed is used, as the weights may be refused
+        values = G.values(weight, parallel="min").numbers
+        dependencies = partial(weighted_dependencies, G.out, values, endpoints=endpoints)
     if k is None or k == len(G):
         k, sources = None, np.arange(len(G))
     else:
         assert seed is not None  # networkx makes one
         sources = np.array([G.nodes.find(node) for node in seed.sample(list(G), k)], np.int64)
-    if weight is None:
-        dependencies = partial(_dependencies, G.out, endpoints=endpoints)
-    else:
-        values = G.values(weight, parallel="min").numbers
-        dependencies = partial(weighted_dependencies, G.out, values, endpoints=endpoints)
     total = _sum_of_sources(len(G), sources, dependencies)
     of_sources, of_others = _scales(G, k, normalized, endpoints)
     factors = np.full(len(G), of_others, float)

@@ -23,7 +23,7 @@ def _search(lists, cutoff, depths, queue, count):  # type: ignore[no-untyped-def
     while at_queue < count:
         v = queue[at_queue]
         at_queue += 1
-        if depths[v] >= cutoff:
+        if not depths[v] < cutoff:  # nan is a limit, too
             break
         for at in range(lists.offsets[v], lists.offsets[v + 1]):
             w = neighbour(lists, at)
@@ -32,6 +32,14 @@ def _search(lists, cutoff, depths, queue, count):  # type: ignore[no-untyped-def
                 queue[count] = w
                 count += 1
     return count
+
+
+def limit_of(cutoff: Any) -> float:
+    """Return a cutoff as a float, infinite if there is none or if floats do not reach it."""
+    try:
+        return math.inf if cutoff is None else float(cutoff)
+    except OverflowError:
+        return math.inf if cutoff > 0 else -math.inf
 
 
 def breadth_first(
@@ -44,16 +52,16 @@ def breadth_first(
     depths, queue = np.full(lists.vertices, -1, kind), np.empty(lists.vertices, kind)
     queue[: len(sources)] = sources
     depths[queue[: len(sources)]] = 0
-    limit = math.inf if cutoff is None else float(cutoff)
-    found = queue[: _search(lists, limit, depths, queue, len(sources))]
+    found = queue[: _search(lists, limit_of(cutoff), depths, queue, len(sources))]
     return found, depths[found]
 
 
 def _distances(
-    graph: CompactGraph, lists: NeighbourLists, source: int, cutoff: float | None
+    graph: CompactGraph, lists: NeighbourLists, number: int, source: Any, cutoff: float | None
 ) -> dict[Any, int]:
-    found, depths = breadth_first(lists, [source], cutoff)
-    return dict(zip(graph.nodes.pick(found), depths.tolist(), strict=True))
+    """Return the distances from a node with this number, for which the caller has `source`."""
+    found, depths = breadth_first(lists, [number], cutoff)
+    return dict(zip([source, *graph.nodes.pick(found[1:])], depths.tolist(), strict=True))
 
 
 def single_source_shortest_path_length(
@@ -66,7 +74,7 @@ def single_source_shortest_path_length(
     number = G.nodes.find(source)
     if number < 0:
         raise nx.NodeNotFound(f"Source {source} is not in G")
-    return _distances(G, G.out, number, cutoff)
+    return _distances(G, G.out, number, source, cutoff)
 
 
 def single_target_shortest_path_length(
@@ -79,7 +87,7 @@ def single_target_shortest_path_length(
     number = G.nodes.find(target)
     if number < 0:
         raise nx.NodeNotFound(f"Target {target} is not in G")
-    return _distances(G, G.predecessors, number, cutoff)
+    return _distances(G, G.predecessors, number, target, cutoff)
 
 
 def all_pairs_shortest_path_length(
@@ -87,7 +95,7 @@ def all_pairs_shortest_path_length(
 ) -> Iterator[tuple[Any, dict[Any, int]]]:
     """Yield each node with its distances, as `single_source_shortest_path_length` gives them."""
     for number, node in enumerate(G):
-        yield node, _distances(G, G.out, number, cutoff)
+        yield node, _distances(G, G.out, number, node, cutoff)
 
 
 def bfs_layers(G: CompactGraph, sources: Any) -> Iterator[list[Any]]:
@@ -99,7 +107,7 @@ def bfs_layers(G: CompactGraph, sources: Any) -> Iterator[list[Any]]:
     numbers = [_number(G, source) for source in several]
     found, depths = breadth_first(G.out, numbers)
     layers = np.searchsorted(depths, np.arange(depths.max(initial=-1) + 2)).tolist()
-    names = G.nodes.pick(found)
+    names = [*several, *G.nodes.pick(found[len(several) :])]
     for begin, end in zip(layers[:-1], layers[1:], strict=True):
         yield names[begin:end]
 
@@ -109,7 +117,10 @@ def descendants_at_distance(G: CompactGraph, source: Any, distance: Any) -> set[
 
     Raises networkx.NetworkXError if `source` is no node.
     """
-    found, depths = breadth_first(G.out, [_number(G, source)], distance)
+    number = _number(G, source)
+    if distance == 0 or distance not in range(len(G)):
+        return {source} if distance == 0 else set()
+    found, depths = breadth_first(G.out, [number], distance)
     return G.nodes.subset(found[depths == distance])
 
 
@@ -118,6 +129,7 @@ def descendants(G: CompactGraph, source: Any) -> set[Any]:
 
     Raises networkx.NetworkXError if it is no node.
     """
+    hash(source)  # which raises TypeError, as networkx does
     found, _ = breadth_first(G.out, [_number(G, source, "digraph" if G.directed else "graph")])
     return G.nodes.subset(found[1:])
 
@@ -127,6 +139,7 @@ def ancestors(G: CompactGraph, source: Any) -> set[Any]:
 
     Raises networkx.NetworkXError if it is no node.
     """
+    hash(source)  # as in `descendants`
     found, _ = breadth_first(G.into, [_number(G, source, "digraph" if G.directed else "graph")])
     return G.nodes.subset(found[1:])
 

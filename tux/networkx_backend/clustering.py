@@ -11,10 +11,10 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread
-from tux.networkx_backend.graph import CompactGraph, numbers_of
+from tux.networkx_backend.graph import CompactGraph, choose
 from tux.networkx_backend.lists import contains, neighbour, pieces_of
 from tux.networkx_backend.triangles import count_triangles
-from tux.networkx_backend.weighted_triangles import weigh_triangles
+from tux.networkx_backend.weighted_triangles import roots_of, weigh_triangles
 
 LONGER = 16
 """Times that a list is longer than the other from which on it is searched instead of read."""
@@ -128,16 +128,18 @@ def triangles(G: CompactGraph, nodes: Any = None) -> Any:
     """Return the number of triangles of each node, or of some; of one node the number alone."""
     if nodes is None:
         return G.nodes.table(count_triangles(G.out))
-    chosen = numbers_of(G, nodes)
+    chosen, named = choose(G, nodes)
     counts = _facts(G, chosen)[:, 2] // 2
-    return _by_node(G, nodes, chosen, counts.tolist())
+    return _by_node(G, nodes, named, counts.tolist())
 
 
-def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[np.ndarray, list[float]]:
-    """Return the numbers of the nodes that are asked for, and their clustering coefficients: 0
-    where there is no triangle.
+def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[list[Any], list[float]]:
+    """Return the nodes that are asked for, and their clustering coefficients: 0 where there is no
+    triangle.
     """
-    chosen = numbers_of(graph, nodes)
+    # before nodes are taken, which may be an iterator, as the weights may be refused
+    roots = None if weight is None else roots_of(graph, weight)
+    chosen, named = choose(graph, nodes)
     if nodes is None and not graph.directed and weight is None:
         neighbours = graph.out.sizes - (graph.loops >= 0)
         closed, possible = 2 * count_triangles(graph.out), neighbours * (neighbours - 1)
@@ -146,10 +148,10 @@ def _coefficients(graph: CompactGraph, nodes: Any, weight: Any) -> tuple[np.ndar
         possible = neighbours * (neighbours - 1)
         if graph.directed:
             possible = 2 * (possible - 2 * mutual)
-    if weight is not None:
-        closed = weigh_triangles(graph, chosen, weight)
+    if roots is not None:
+        closed = weigh_triangles(graph, chosen, roots)
     shares = np.divide(closed, possible, out=np.zeros(len(chosen)), where=closed != 0)
-    return chosen, [share or 0 for share in shares.tolist()]  # networkx has the integer 0
+    return named, [share or 0 for share in shares.tolist()]  # networkx has the integer 0
 
 
 def clustering(G: CompactGraph, nodes: Any = None, weight: Any = None) -> Any:
@@ -166,8 +168,9 @@ def average_clustering(
 
     Raises ZeroDivisionError if there is none.
     """
-    chosen, shares = _coefficients(G, nodes, weight)
-    once = list(dict(zip(chosen.tolist(), shares, strict=True)).values())
+    if nodes is not None and nodes in G:
+        raise NotImplementedError("nodes is one node, of which networkx takes no mean")
+    once = list(dict(zip(*_coefficients(G, nodes, weight), strict=True)).values())
     kept = once if count_zeros else [share for share in once if abs(share) > 0]
     return sum(kept) / len(kept)
 
@@ -183,7 +186,7 @@ def square_clustering(G: CompactGraph, nodes: Any = None) -> Any:
     """Return the share of possible squares at each node that exist, or at some; of one node the
     number alone.
     """
-    chosen = numbers_of(G, nodes)
+    chosen, named = choose(G, nodes)
     facts = np.zeros((len(chosen), 2), np.int64)
     spread(
         lambda piece: _count_squares(G.out, chosen[piece], facts[piece]),
@@ -192,11 +195,11 @@ def square_clustering(G: CompactGraph, nodes: Any = None) -> Any:
     squares, possible = facts.T
     pairs = zip(squares.tolist(), possible.tolist(), strict=True)
     shares = [a / b if b > 0 else 0 for a, b in pairs]
-    return _by_node(G, nodes, chosen, shares)
+    return _by_node(G, nodes, named, shares)
 
 
-def _by_node(graph: CompactGraph, nodes: Any, chosen: np.ndarray, values: list[Any]) -> Any:
-    """Return the value of each chosen vertex as a dict, or that of one node alone."""
+def _by_node(graph: CompactGraph, nodes: Any, named: list[Any], values: list[Any]) -> Any:
+    """Return the value of each node that is named as a dict, or that of one node alone."""
     if nodes is not None and nodes in graph:
         return values[0]
-    return dict(zip(graph.nodes.pick(chosen), values, strict=True))
+    return dict(zip(named, values, strict=True))

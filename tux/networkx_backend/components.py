@@ -157,6 +157,7 @@ def node_connected_component(G: CompactGraph, n: Any) -> set[Any]:
     """Return the nodes of the component of node `n`; KeyError if there is no such node."""
     source = G.nodes.find(n)
     if source < 0:
+        hash(n)  # which raises TypeError, as networkx does
         raise KeyError(n)
     members, _ = breadth_first(G.out, [source])
     return G.nodes.subset(members)

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from tux.networkx_backend.graph import CompactGraph, numbers_of
+from tux.networkx_backend.graph import CompactGraph, choose
 from tux.networkx_backend.lists import NOTHING
 from tux.networkx_backend.products import sum_neighbours
 
@@ -68,5 +68,5 @@ def average_neighbor_degree(
     if "in" in source:
         total += sum_neighbours(G.into, NOTHING, of_neighbours)
     means = np.divide(total, degrees, out=np.zeros(len(G)), where=degrees > 0)
-    chosen = numbers_of(G, nodes)
-    return dict(zip(G.nodes.pick(chosen), means[chosen].tolist(), strict=True))
+    chosen, named = choose(G, nodes)
+    return dict(zip(named, means[chosen].tolist(), strict=True))

@@ -11,7 +11,8 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread
-from tux.networkx_backend.graph import CompactGraph
+from tux.networkx_backend.breadth_first import limit_of
+from tux.networkx_backend.graph import CompactGraph, refuse_iterator
 from tux.networkx_backend.lists import NeighbourLists, neighbour, pieces_of
 from tux.networkx_backend.values import EdgeValues
 
@@ -135,25 +136,28 @@ def sum_weighted_distances(
 def _distances(
     graph: CompactGraph,
     weights: EdgeValues,
-    sources: list[int],
+    sources: Collection[Any],
     cutoff: float | None = None,
     target: int = -1,
 ) -> dict[Any, float]:
-    """Return the distance from the nearest source to each node that is reached, nearest first."""
+    """Return the distance from the nearest source to each node that is reached, nearest first.
+
+    Raises networkx.NodeNotFound for a source that is no node, and ValueError for negative weights.
+    """
     n = len(graph)
     found, distances = np.empty(n, graph.out.kind.dtype), np.full(n, math.inf)
-    limit = math.inf if cutoff is None else float(cutoff)
-    starts = np.array(sources, np.int64)
-    count = _search(graph.out, weights.numbers, starts, target, limit, found, distances)
+    starts = np.array([number_of(graph, source) for source in sources], np.int64)
+    count = _search(graph.out, weights.numbers, starts, target, limit_of(cutoff), found, distances)
     if count < 0:
         raise ValueError("Contradictory paths found:", "negative weights?")
     found = found[:count]
     reached = distances[found].astype(np.int64 if weights.whole else np.float64).tolist()
-    result = dict(zip(graph.nodes.pick(found), reached, strict=True))
-    for node in graph.nodes.pick(starts):  # networkx begins with the integer 0
-        if result.get(node) == 0:
-            result[node] = 0
-    return result
+    names, places = graph.nodes.pick(found), np.full(n, -1, found.dtype)
+    places[found] = np.arange(count)
+    for place, source in zip(places[starts].tolist()[::-1], list(sources)[::-1], strict=True):
+        if place >= 0 and reached[place] == 0:  # networkx begins with the first of equal sources
+            names[place], reached[place] = source, 0
+    return dict(zip(names, reached, strict=True))
 
 
 def number_of(graph: CompactGraph, node: Any) -> int:
@@ -173,8 +177,8 @@ def multi_source_dijkstra_path_length(
     """
     if not sources:
         raise ValueError("sources must not be empty")
-    numbers = [number_of(G, source) for source in sources]
-    return _distances(G, G.values(weight, parallel="min"), numbers, cutoff)
+    refuse_iterator("sources", sources)
+    return _distances(G, G.values(weight, parallel="min"), sources, cutoff)
 
 
 def single_source_dijkstra_path_length(
@@ -192,7 +196,7 @@ def all_pairs_dijkstra_path_length(
 ) -> Iterator[tuple[Any, dict[Any, float]]]:
     """Yield each node with its distances, as `single_source_dijkstra_path_length` gives them."""
     weights = G.values(weight, parallel="min")  # at once, as it may be refused
-    return ((node, _distances(G, weights, [at], cutoff)) for at, node in enumerate(G))
+    return ((node, _distances(G, weights, [node], cutoff)) for node in G)
 
 
 def dijkstra_path_length(
@@ -202,11 +206,11 @@ def dijkstra_path_length(
 
     Raises ValueError for negative weights, networkx.NodeNotFound, and networkx.NetworkXNoPath.
     """
-    number = number_of(G, source)
+    number_of(G, source)
     if source == target:
         return 0
     end = G.nodes.find(target)
-    found = _distances(G, G.values(weight, parallel="min"), [number], target=end)
+    found = _distances(G, G.values(weight, parallel="min"), [source], target=end)
     if end < 0 or target not in found:
         raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
     return found[target]

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from tux.networkx_backend.distances import sum_distances
-from tux.networkx_backend.graph import CompactGraph, numbers_of
+from tux.networkx_backend.graph import CompactGraph, choose
 
 
 def eccentricity(G: CompactGraph, v: Any = None, sp: None = None, weight: None = None) -> Any:
@@ -17,14 +17,14 @@ def eccentricity(G: CompactGraph, v: Any = None, sp: None = None, weight: None =
 
     Raises networkx.NetworkXError if a node does not reach all others.
     """
-    chosen = numbers_of(G, v)
+    chosen, named = choose(G, v)
     reached, _, farthest = sum_distances(G.out, chosen).T
     if (reached < len(G)).any():
         kind = "digraph is not strongly" if G.directed else "graph is not"
         raise nx.NetworkXError(f"Found infinite path length because the {kind} connected")
     if v is not None and v in G:
         return int(farthest[0])
-    return dict(zip(G.nodes.pick(chosen), farthest.tolist(), strict=True))
+    return dict(zip(named, farthest.tolist(), strict=True))
 
 
 def diameter(

@@ -121,10 +121,15 @@ def number_integers(ends: np.ndarray) -> NodeNumbers:
 
 
 def _number_by_table(ends: np.ndarray, named: Iterable[Any]) -> NodeNumbers:
-    """Write the numbers of `named` nodes to `ends`, and return the nodes."""
+    """Write the numbers of `named` nodes to `ends`, and return the nodes.
+
+    Raises ValueError for None, and TypeError for what has no hash, as networkx does.
+    """
     table: dict[Any, int] = {}
     for at, node in enumerate(named):
         ends[at] = table.setdefault(node, len(table))
+    if None in table:
+        raise ValueError("None cannot be a node")
     return NodeNumbers(table, table)
 
 
@@ -145,6 +150,8 @@ def graph_of_ends(
 
 def _column(values: Iterable[Any], name: Any) -> np.ndarray:
     column = np.asarray(values)
+    if column.ndim != 1:
+        raise NotImplementedError(f"several columns have the name {name!r}")
     if column.dtype.kind not in "iuf" or column.dtype.itemsize > 8:
         raise NotImplementedError(f"the column {name!r} does not hold numbers")
     return column
@@ -188,6 +195,9 @@ def from_pandas_edgelist(
         columns = {name: _column(df[name], name) for name in names}
     except (KeyError, TypeError) as error:
         raise nx.NetworkXError(f"Invalid edge_attr argument: {edge_attr}") from error
+    for name in (source, target):
+        if getattr(df[name], "ndim", 1) != 1:
+            raise NotImplementedError(f"several columns have the name {name!r}")
     return graph_of_edges(df[source], df[target], columns, create_using)
 
 
@@ -210,7 +220,10 @@ def from_numpy_array(
     n, m = A.shape
     if n != m:
         raise nx.NetworkXError(f"Adjacency matrix not square: nx,ny={A.shape}")
-    _column(A[:0], "A")
+    if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
+        raise NotImplementedError(f"A is a {type(A).__name__}, not an array")
+    A = np.asarray(A)  # an entry of an np.matrix is no number, but again a matrix
+    _column(A[:0].reshape(-1), "A")
     if nodelist is not None and len(nodelist) != n:
         raise ValueError("nodelist must have the same length as A.shape[0]")
     nodes = NodeNumbers(range(n) if nodelist is None else nodelist)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -28,9 +28,9 @@ class CompactGraph:
     """A graph that does not change, of up to 3 bytes a neighbour (4 from 16.7 million nodes on).
 
     `out` has the successors of each vertex, in an undirected graph its neighbours, a self-loop
-    once; the order is networkx's. Parallel edges are one entry. `original` returns the networkx
-    graph that it was made from, which is read when a function asks for values of edges, or None if
-    that is gone; without one, `columns` has those of each attribute along `out`, (entries,) each.
+    once; the order is networkx's. Parallel edges are one entry. `original` is the networkx graph
+    that it was made from, or one with the same dicts, which is read when a function asks for values
+    of edges; without one, `columns` has those of each attribute along `out`, (entries,) each.
     """
 
     __networkx_backend__ = "tux"
@@ -42,34 +42,24 @@ class CompactGraph:
         *,
         directed: bool,
         multigraph: bool = False,
-        original: Callable[[], Any] | None = None,
+        original: Any = None,
         columns: Mapping[Any, np.ndarray] | None = None,
     ) -> None:
         self.nodes = nodes
         self.out = out
         self.directed = directed
         self.multigraph = multigraph
-        self._original = original
+        self.original = original
         self.columns = dict(columns or {})
-        self.graph: dict[Any, Any] = {} if original is None else original().graph
+        self.graph: dict[Any, Any] = {} if original is None else original.graph
         self.__networkx_cache__: dict[str, Any] = {}
         self._values: dict[Any, EdgeValues] = {}
 
-    @property
-    def original(self) -> Any:
-        """The networkx graph that it was made from, None if there was none.
-
-        Raises UsageError if that is gone.
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies have: values are read again, as a copy of `NOTHING` would be another
+        array.
         """
-        if self._original is None:
-            return None
-        found = self._original()
-        if found is None:
-            raise UsageError(
-                "the networkx graph of a converted graph is gone, and with it its attributes",
-                do="Keep it as long as the converted one.",
-            )
-        return found
+        return {**vars(self), "_values": {}}
 
     # as networkx's graphs
 
@@ -113,7 +103,7 @@ class CompactGraph:
         """Return the graph that it was made from; else a networkx Graph or DiGraph with equal
         nodes, edges and attributes, all in the same order.
         """
-        if self._original is not None:
+        if self.original is not None:
             return self.original
         made = build_networkx(self.nodes, self.out, self.columns, directed=self.directed)
         made.graph.update(self.graph)
@@ -138,8 +128,10 @@ class CompactGraph:
 
     @cached_property
     def predecessors(self) -> NeighbourLists:
-        """The lists `into` in networkx's order."""
-        if self.directed and self._original is not None:
+        """The lists `into` in networkx's order, the order of edges; ascending without an original,
+        as lists of successors do not tell which of two edges from different nodes came first.
+        """
+        if self.directed and self.original is not None:
             lists = lists_of(self.original._pred, self.nodes)
             self._check_is_same(int(lists.offsets[-1]))
             return lists
@@ -221,24 +213,31 @@ class CompactGraph:
         return self.out_degrees() + twice
 
 
-def numbers_of(graph: CompactGraph, nodes: Any) -> np.ndarray:
+def refuse_iterator(name: str, given: Any) -> None:
+    """Raise NotImplementedError for an iterator: networkx sees nothing of it after its checks."""
+    if isinstance(given, Iterator):
+        raise NotImplementedError(f"{name} is an iterator, which networkx checks and so uses up")
+
+
+def choose(graph: CompactGraph, nodes: Any) -> tuple[np.ndarray, list[Any]]:
     """Return the numbers (k,) int64 of `nodes` (one node, several, or None for all) in their order,
-    without those that are no nodes, as networkx does it.
+    without those that are no nodes, and the caller's objects for them, as networkx does it.
 
     Raises networkx.NetworkXError if `nodes` is neither a node nor several.
     """
     if nodes is None:
-        return np.arange(len(graph))
+        return np.arange(len(graph)), list(graph)
     if nodes in graph:
-        return np.array([graph.nodes.find(nodes)])
+        return np.array([graph.nodes.find(nodes)]), [nodes]
     from networkx import NetworkXError
 
     if not isinstance(nodes, Iterable):
         raise NetworkXError(f"Node {nodes} is not in the graph.")
-    found = []
+    numbers, named = [], []
     for node in nodes:
         if not isinstance(node, Hashable):
             raise NetworkXError(f"Node {node} in sequence nbunch is not a valid node.")
-        found.append(graph.nodes.find(node))
-    numbers = np.array(found, np.int64)
-    return numbers[numbers >= 0]
+        if (number := graph.nodes.find(node)) >= 0:
+            numbers.append(number)
+            named.append(node)
+    return np.array(numbers, np.int64), named

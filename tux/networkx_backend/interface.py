@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from tux.networkx_backend.covered import COVERED
+from tux.networkx_backend.originals import UNDIRECTED_VIEW, joins_directions, kept_conversion
 
 SMALL = 2_000
 """Nodes and edges of a graph on which networkx takes about a millisecond."""
@@ -61,6 +62,8 @@ class NetworkxBackend:
         if covered.attribute and callable(given.get(covered.attribute)):
             return f"{covered.attribute} is a function"
         graph = given["G"]
+        if joins_directions(graph):
+            return UNDIRECTED_VIEW
         if covered.undirected_only and graph.is_directed():
             return "the graph is directed"
         if covered.simple_only and graph.is_multigraph():
@@ -76,8 +79,7 @@ class NetworkxBackend:
         graph = _bind(name, args, kwargs)["G"]
         if len(graph) < SMALL and len(graph) + graph.number_of_edges() < SMALL:
             return f"the graph has fewer than {SMALL:,} nodes and edges"
-        converted = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {})
-        if COVERED[name].local and not converted.get("tux"):
+        if COVERED[name].local and kept_conversion(graph) is None:
             return "it may take less time than the conversion, which has not been made before"
         return True
 

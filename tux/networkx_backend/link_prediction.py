@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.base.compiled import cached_njit
 from tux.base.parallel import spread
-from tux.networkx_backend.graph import CompactGraph
+from tux.networkx_backend.graph import CompactGraph, refuse_iterator
 from tux.networkx_backend.lists import neighbour, pieces_of
 
 PAIRS_AT_ONCE = 1 << 16
@@ -60,6 +60,7 @@ def _pairs(graph: CompactGraph, ebunch: Iterable[Any] | None) -> Iterable[tuple[
     """Return the pairs that are asked for; networkx.NodeNotFound if one is of other nodes."""
     if ebunch is None:
         return _non_edges(graph)
+    refuse_iterator("ebunch", ebunch)
     pairs = [(u, v) for u, v in ebunch]
     for node in (node for pair in pairs for node in pair):
         if node not in graph:

@@ -13,6 +13,7 @@ from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.products import sum_neighbours
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as Python's floats
 def katz_centrality(
     G: CompactGraph,
     alpha: float = 0.1,
@@ -42,12 +43,13 @@ def katz_centrality(
         x = alpha * sum_neighbours(G.into, values, x) + b
         if np.abs(x - last).sum() < n * tol:
             if normalized:
-                length = math.hypot(*x.tolist())
+                length = _length(x)
                 x = x * (1.0 / length if length else 1.0)
             return _by_node(G, x, nstart)
     raise nx.PowerIterationFailedConvergence(max_iter)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as Python's floats
 def eigenvector_centrality(
     G: CompactGraph,
     max_iter: int = 100,
@@ -69,17 +71,27 @@ def eigenvector_centrality(
     for _ in range(max_iter):
         last = x
         x = last + sum_neighbours(G.into, values, last)
-        x = x / (np.linalg.norm(x) or 1)
+        x = x / (_length(x) or 1)
         if np.abs(x - last).sum() < n * tol:
             return _by_node(G, x, nstart)
     raise nx.PowerIterationFailedConvergence(max_iter)
 
 
+def _length(x: np.ndarray) -> float:
+    """Return the Euclidean length of a vector, whose squares may be too large or too small for
+    floats.
+    """
+    largest = float(np.abs(x).max())
+    return largest * float(np.linalg.norm(x / largest)) if 0 < largest < math.inf else largest
+
+
 def _start(graph: CompactGraph, nstart: Mapping[Any, float]) -> np.ndarray:
-    """Return the values that a start has for all nodes, (n,); KeyError if it has others."""
-    for node in nstart:
-        if node not in graph:
-            raise KeyError(node)
+    """Return the values that a start has for all nodes, (n,).
+
+    Raises NotImplementedError if it is not for these nodes.
+    """
+    if len(nstart) != len(graph) or any(node not in graph for node in nstart):
+        raise NotImplementedError("nstart has not one value for each node")
     return np.array([nstart[node] for node in graph], float)
 
 

@@ -89,18 +89,23 @@ def _search(lists, values, source, queue, tree):  # type: ignore[no-untyped-def]
 
 @cached_njit
 def _accumulate(lists, values, sources, endpoints, queue, tree, rows):  # type: ignore[no-untyped-def]
-    """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex."""
+    """Write to rows[i] how far the shortest paths from the i-th source depend on each vertex.
+
+    As in networkx this is `delta` when the steps to the vertex are followed. If edges have no
+    length, `delta` grows afterwards, too.
+    """
+    delta = np.empty(len(lists.offsets) - 1)
     for i in range(len(sources)):
         row = rows[i]
         count = _search(lists, values, sources[i], queue, tree)
+        delta[tree.order[:count]] = 0.0
         for place in range(count - 1, -1, -1):
             w = tree.order[place]
-            share, step = (1 + row[w]) / tree.sigma[w], tree.last[w]
+            share, step = (1 + delta[w]) / tree.sigma[w], tree.last[w]
             while step >= 0:
-                row[tree.origins[step]] += tree.sigma[tree.origins[step]] * share
+                delta[tree.origins[step]] += tree.sigma[tree.origins[step]] * share
                 step = tree.before[step]
-        if endpoints:
-            row[tree.order[:count]] += 1
+            row[w] = delta[w] + 1 if endpoints else delta[w]
         row[sources[i]] = count - 1 if endpoints else 0.0
 
 

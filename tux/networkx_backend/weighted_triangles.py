@@ -13,6 +13,9 @@ from tux.base.parallel import spread
 from tux.networkx_backend.graph import CompactGraph
 from tux.networkx_backend.lists import neighbour, pieces_of
 
+FARTHEST = 1e100
+"""Times that a weight may be larger than another: floats hold a product of three."""
+
 
 @cached_njit
 def _sum_marked(lists, roots, j, marks):  # type: ignore[no-untyped-def]
@@ -59,11 +62,11 @@ def _weigh(lists, roots, back, back_roots, both, chosen, totals):  # type: ignor
                 marks[neighbour(around, at)] = 0.0
 
 
-def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, weight: Any) -> np.ndarray:
-    """Return for each chosen vertex the sum of ``(w_vj w_vk w_jk)^(1/3)`` over all ordered pairs of
-    neighbours, (k,) float64; weights are divided by the largest.
+def roots_of(graph: CompactGraph, weight: Any) -> np.ndarray:
+    """Return the cube roots of weights along `out`, divided by the largest, (entries,) float64.
 
-    Raises NotImplementedError if that is 0.
+    Raises NotImplementedError if that is 0, and if products of three weights, of which networkx
+    takes the roots, may overflow or vanish.
     """
     values = graph.values(weight).numbers
     if not len(values):
@@ -71,7 +74,19 @@ def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, weight: Any) -> np.
     largest = values.max(initial=-np.inf)
     if largest == 0:
         raise NotImplementedError(f"the largest {weight!r} of an edge is 0")
-    roots = np.cbrt(values / largest)
+    with np.errstate(over="ignore", under="ignore"):
+        shares = values / largest
+    sizes = np.abs(shares[values != 0])
+    if sizes.min(initial=1.0) < 1 / FARTHEST or sizes.max(initial=1.0) > FARTHEST:
+        raise NotImplementedError(f"the {weight!r} of edges are more than {FARTHEST} times apart")
+    roots: np.ndarray = np.cbrt(shares)
+    return roots
+
+
+def weigh_triangles(graph: CompactGraph, chosen: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Return for each chosen vertex the sum of ``s_vj s_vw s_jw`` over all ordered pairs of
+    neighbours, (k,) float64, where s are the `roots` along `out`.
+    """
     back_roots, totals = graph.values_into(roots), np.zeros(len(chosen))
 
     def weigh(piece: slice) -> None:

@@ -34,6 +34,12 @@ def with_networkx(name, graph, *args, **kwargs):
     return outcome(lambda: networkx_function(name)(graph, *args, **kwargs))
 
 
+def is_refused(found):
+    """Return whether a call is left to networkx, or refused by its decorators."""
+    of_decorator = isinstance(found, nx.NetworkXNotImplemented) and "implemented for" in str(found)
+    return isinstance(found, NotImplementedError) or of_decorator
+
+
 def same(found, expected, tolerance=1e-9):
     """Return whether results are equal: types, the order of dicts, errors; floats nearly. An
     integer may be given as a float.
