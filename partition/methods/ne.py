@@ -70,7 +70,7 @@ class _Growth(NamedTuple):
     the head of the list of key d.
     """
 
-    end: np.ndarray  # (n,) int64, the end of each list's edges that may have no part yet
+    length: np.ndarray  # (n,) the number of each list's edges that may have no part yet, its first
     # (n + keys, 4): MARK, KEY (-1: in no list), BEFORE, AFTER; what a step reads of a vertex, in
     # one line of the cache
     row: np.ndarray
@@ -83,8 +83,8 @@ class _Growth(NamedTuple):
 
 @cached_njit
 def _first_vertex(lists, growth, start):  # type: ignore[no-untyped-def]
-    entry, first, end, row, scan = lists.entry, lists.first, growth.end, growth.row, growth.scan
-    n = len(end)
+    entry, first, length = lists.entry, lists.first, growth.length
+    row, scan, n = growth.row, growth.scan, len(growth.length)
     if scan[FIRST] >= 0:
         v, scan[FIRST] = scan[FIRST], -1
         return v
@@ -92,12 +92,12 @@ def _first_vertex(lists, growth, start):  # type: ignore[no-untyped-def]
         v = (scan[TRIED] + start) % n
         if row[v, MARK] < HIGH:
             keep = first[v]
-            for j in range(first[v], end[v]):
+            for j in range(first[v], first[v] + length[v]):
                 if row[entry[j], MARK] != CORE:
                     entry[keep] = entry[j]
                     keep += 1
-            end[v] = keep
-            if keep > first[v] and (keep - first[v] <= lists.mean or scan[TRIED] >= n):
+            length[v] = keep - first[v]
+            if length[v] > 0 and (length[v] <= lists.mean or scan[TRIED] >= n):
                 return v
         scan[TRIED] += 1
     return -1
@@ -108,8 +108,8 @@ def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
     """Grow part b to `limit` edges. One function, as arrays are counted: calls cost more than
     steps.
     """
-    entry, first, end, row, scan = lists.entry, lists.first, growth.end, growth.row, growth.scan
-    n, joined, count = len(end), growth.joined, 0
+    entry, first, length = lists.entry, lists.first, growth.length
+    row, scan, joined, count, n = growth.row, growth.scan, growth.joined, 0, len(growth.length)
     room, low, high = limit, len(row), n - 1
     scan[LAST] = -1
     while room > 0:
@@ -121,7 +121,7 @@ def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
         if low <= high:
             after = row[w, AFTER]
             row[low, AFTER], row[after, BEFORE], row[w, KEY] = after, low, -1
-        for i in range(first[w] - 1, end[w]):
+        for i in range(first[w] - 1, first[w] + length[w]):
             q = entry[i] if i >= first[w] else w
             if row[q, MARK] == b or row[q, MARK] >= HIGH:
                 continue
@@ -129,7 +129,7 @@ def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
             joined[count] = q
             count += 1
             keep, before_q = first[q], room
-            for j in range(first[q], end[q]):
+            for j in range(first[q], first[q] + length[q]):
                 t = entry[j]
                 mark = row[t, MARK]
                 if mark == CORE:
@@ -150,9 +150,9 @@ def _grow(lists, growth, b, limit, start):  # type: ignore[no-untyped-def]
                     row[t, KEY], row[t, BEFORE], row[t, AFTER] = head - n, head, after
                     row[head, AFTER], row[after, BEFORE] = t, t
                     low = min(low, head)
-            end[q] = keep
+            length[q] = keep - first[q]
             if q != w:
-                head = n + keep - first[q]
+                head = n + length[q]
                 after = row[head, AFTER]
                 row[q, KEY], row[q, BEFORE], row[q, AFTER] = head - n, head, after
                 row[head, AFTER], row[after, BEFORE] = q, q
@@ -175,7 +175,7 @@ def _note_left(lists, growth, b):  # type: ignore[no-untyped-def]
     """
     entry, row, last = lists.entry, growth.row, growth.scan[LAST]
     if last >= 0:
-        for j in range(lists.first[last], growth.end[last]):
+        for j in range(lists.first[last], lists.first[last] + growth.length[last]):
             t = entry[j]
             if row[t, MARK] == b:
                 row[t, KEY] = min(row[t, KEY], -1) - 1
@@ -186,28 +186,28 @@ def _clean(lists, growth, lo, hi, b):  # type: ignore[no-untyped-def]
     """Drop from the lists of those that have joined part b, lo .. hi - 1, the edges that it has
     taken. KEY tells how many are left of all.
     """
-    entry, first, end, row = lists.entry, lists.first, growth.end, growth.row
+    entry, first, length, row = lists.entry, lists.first, growth.length, growth.row
     last = growth.scan[LAST]
     some, count = np.empty(hi - lo, np.int64), 0
     for v in growth.joined[lo:hi]:
         some[count] = v
-        count += (row[v, MARK] != CORE) & (v != last) & (row[v, KEY] != end[v] - first[v])
+        count += (row[v, MARK] != CORE) & (v != last) & (row[v, KEY] != length[v])
     for v in some[:count]:
-        keep, taken = first[v], row[v, KEY] + 1
+        keep, end, taken = first[v], first[v] + length[v], row[v, KEY] + 1
         if taken >= 0:
-            for j in range(first[v], end[v]):
+            for j in range(first[v], end):
                 t, mark = entry[j], row[entry[j], MARK]
                 entry[keep] = t
                 keep += (mark != CORE) & (mark != b)
         else:
-            for j in range(first[v], end[v]):
+            for j in range(first[v], end):
                 taken += entry[j] == last
-            for j in range(first[v], end[v]):
+            for j in range(first[v], end):
                 t, mark = entry[j], row[entry[j], MARK]
                 taken -= t == last
                 entry[keep] = t
                 keep += taken < 0 if t == last else (mark != CORE) & (mark != b)
-        end[v] = keep
+        length[v] = keep - first[v]
 
 
 def _clean_piece(lists: VertexNeighbours, growth: _Growth, b: int, piece: slice) -> None:
@@ -216,11 +216,13 @@ def _clean_piece(lists: VertexNeighbours, growth: _Growth, b: int, piece: slice)
 
 def _begin_growth(lists: VertexNeighbours) -> _Growth:
     n, kind = len(lists.high), lists.entry.dtype
-    most = int(np.diff(lists.first).max(initial=0))
+    length = np.diff(lists.first)
+    most = int(length.max(initial=0))
+    length = length.astype(np.int32 if most < 2**31 else np.int64)
     row = np.full((n + most + 1, 4), -1, kind)
     row[:n][lists.high, MARK] = HIGH
     row[n:, BEFORE] = row[n:, AFTER] = np.arange(n, len(row))
-    return _Growth(lists.first[1:].copy(), row, np.array([0, -1, -1, 0, 0]), np.empty(n, kind))
+    return _Growth(length, row, np.array([0, -1, -1, 0, 0]), np.empty(n, kind))
 
 
 def full(edges: int, k: int, cap: float | None) -> int:
@@ -311,7 +313,7 @@ def ne(
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
     saves memory and costs replicas when `tau` is small. Time is linear in the edges; memory beside
-    the ends is 8 bytes an edge, some 40 a vertex and 4 a replica. ValueError for a `tau` that is
+    the ends is 8 bytes an edge, some 36 a vertex and 4 a replica. ValueError for a `tau` that is
     not above 0.
     """
     _check_tau(tau)
@@ -335,7 +337,7 @@ def ne_stream(
 
     ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
     files; it is called four times and must give the same each time. How edges are cut into chunks
-    does not change their parts. Memory: 8 bytes an edge, some 40 a vertex, 4 a replica, and a few
+    does not change their parts. Memory: 8 bytes an edge, some 36 a vertex, 4 a replica, and a few
     copies of one chunk. ValueError, beside those of `ne`, for vertices that are not numbered
     densely from 0, and for chunks that are not the same at every reading.
     """
