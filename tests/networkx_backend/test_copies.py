@@ -1,4 +1,4 @@
-"""Copies of a graph with which networkx keeps a compact one, and graphs that are sent to other processes."""
+"""Copies of a graph with which networkx keeps a compact one, also those in other processes."""
 
 import copy
 from multiprocessing.reduction import ForkingPickler
