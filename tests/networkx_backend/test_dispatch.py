@@ -20,7 +20,9 @@ print("tux" in networkx.utils.backends.backends)
 """
 
 CALLS = """
+import copy
 import logging
+from fractions import Fraction
 import networkx as nx
 nx.config.warnings_to_ignore.add("cache")
 graph = nx.gnm_random_graph(400, 2000, seed=1)
@@ -58,6 +60,17 @@ assert set(map(id, graph.__networkx_cache__["backends"]["tux"].values())) == {id
 graph.add_edge("new", 0)
 assert "new" in nx.pagerank(graph, backend="tux")
 
+# views are converted in each call, and copies anew
+line = nx.path_graph(6)
+part = line.subgraph(range(4))
+assert nx.number_connected_components(part, backend="tux") == 1
+line.remove_edge(1, 2)
+assert nx.number_connected_components(part, backend="tux") == 2
+assert nx.core_number(line, backend="tux")
+other = copy.deepcopy(line)
+nx.set_edge_attributes(line, 100, "weight")
+assert nx.dijkstra_path_length(other, 2, 4, backend="tux") == 2
+
 # by configuration: networkx is asked where tux cannot, or should not
 told.clear()
 nx.config.backend_priority.algos = ["tux"]
@@ -67,6 +80,12 @@ nx.betweenness_centrality(small, weight=lambda u, v, d: 1)
 assert ran("weight is a function")
 nx.pagerank(small)
 assert ran("fewer than")
+u, v = next(iter(graph.edges))
+graph.add_edge(u, v, cost=Fraction(1, 2))
+found = nx.betweenness_centrality(graph, k=2, seed=1, weight="cost")
+assert ran("the attribute 'cost' of an edge is a Fraction")
+expected = nx.betweenness_centrality(graph, k=2, seed=1, weight="cost", backend="networkx")
+assert found == expected
 graph.add_edge(1, 2, weight="heavy")
 try:
     nx.single_source_dijkstra_path_length(graph, 0)

@@ -69,6 +69,8 @@ def test_hits():
     assert with_tux("hits", nx.Graph()) == ({}, {})
     for kwargs in ({"max_iter": 0}, {"max_iter": -1}):
         assert same(with_tux("hits", graph, **kwargs), with_networkx("hits", graph, **kwargs))
+    graph[0][1]["weight"] = "3"
+    assert is_refused(with_tux("hits", graph, max_iter=0))
 
 
 def test_hits_adds_up_parallel_edges():

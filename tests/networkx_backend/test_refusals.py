@@ -73,6 +73,7 @@ def test_what_the_caller_gives_is_not_used_before_a_refusal(name):
         ("katz_centrality", {"nstart": {0: 1, 1: 1, 2: 1, "nobody": 1}}),
         ("eigenvector_centrality", {"nstart": {}}),
         ("eigenvector_centrality", {"nstart": {0: 1, 1: 2}}),
+        ("eigenvector_centrality", {"nstart": {0: 1, 1: -1, 2: 1, 3: -1}}),
     ],
 )
 def test_what_networkx_takes_in_its_own_way_is_left_to_it(name, kwargs):

@@ -29,9 +29,9 @@ def hits(
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import ArpackNoConvergence, svds
 
+    values = G.values("weight").numbers
     if max_iter <= 0:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    values = G.values("weight").numbers
     columns = G.out.entries()
     entries = np.ones(len(columns)) if values is NOTHING else values
     matrix = csr_array((entries, columns, G.out.offsets), shape=(n, n))

@@ -66,6 +66,8 @@ def eigenvector_centrality(
     x = np.ones(n) if nstart is None else _start(G, nstart)
     if not x.any():
         raise nx.NetworkXError("initial vector cannot have all zero values")
+    if x.sum() == 0:
+        raise NotImplementedError("nstart adds up to 0, by which networkx divides")
     x = x / x.sum()
     values = G.values_into(G.values(weight or None).numbers)
     for _ in range(max_iter):
