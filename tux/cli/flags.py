@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import plural_noun
 from tux.cli.foreign_flags import meant_flag
+from tux.cli.overwrites import refuse_overwrites
 from tux.cli.widths import join_paragraphs, room, wrap_text
 from tux.options.rules import INPUT as INPUT
 from tux.options.rules import OUTPUT as OUTPUT
@@ -103,7 +104,7 @@ class Flags(argparse.ArgumentParser):
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments, and return them by name. Raises UsageError with the closest known
-        flag, or with what the value should be.
+        flag, or with what the value should be, and if a file to be written is read or named twice.
         """
         try:
             args, extra = self.parse_known_intermixed_args(argv)
@@ -113,7 +114,22 @@ class Flags(argparse.ArgumentParser):
                 self._refuse([word for word in argv if self._is_unknown_flag(word)])
             raise
         self._refuse(sorted(extra, key=lambda word: not word.startswith("-")))
+        refuse_overwrites(
+            {name: path for name, path in self._paths(args, OUTPUT)},
+            [path for _, path in self._paths(args, INPUT)],
+        )
         return args
+
+    def _paths(self, args: argparse.Namespace, kind: FlagKind) -> Iterator[tuple[str, str]]:
+        """Yield the flags of a kind whose values are paths, with each path that was given; none of
+        new folders, which have a check of their own.
+        """
+        for action in self._actions:
+            if action.type is kind["type"] and (kind is INPUT or action.metavar != "DIR"):
+                given = getattr(args, action.dest, None)
+                paths = given if isinstance(given, list) else [given]
+                name = action.option_strings[0] if action.option_strings else action.dest
+                yield from ((name, path) for path in paths if isinstance(path, str))
 
     def _is_unknown_flag(self, word: str) -> bool:
         """Return whether a word is a long flag that the command does not have."""

@@ -218,6 +218,8 @@ def _check(args: Namespace) -> None:
             raise UsageError(
                 f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
             )
+        if path and flag != "out" and os.path.isdir(path):
+            raise UsageError(f"--{flag} {path} is a folder", do="name a file")
     if args.plot:
         figures.check(args.plot)
     if args.out:

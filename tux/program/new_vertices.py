@@ -47,7 +47,8 @@ def new_vertices(program: Program, end: str) -> NewVertices:
     edge = program.edge
     if not _joins_one_type(program):
         kind = dict(zip(edge.roles, edge.ends, strict=True))[end]
-        return NewVertices(program, end, kind, edge.ends[edge.ends[0] == kind], end)
+        called = kind if edge.ends[0] == edge.ends[1] else end  # "src" tells nothing
+        return NewVertices(program, end, kind, edge.ends[edge.ends[0] == kind], called)
     seen, own, new = copy.copy(program), copy.copy(edge), NEW + end
     own.ends, own.whole, own.held_out = (new, end), "", ""
     seen.edge, seen.edge_types = own, {**program.edge_types, program.edge_name: own}
