@@ -75,7 +75,8 @@ def test_methods_as_good_as_the_winner_are_named(tux, monkeypatch):
 
 def test_all_methods_sorted_by_volume_with_a_winner(tux):
     code, out, err = tux("links.txt --parts 4 --one-type --cap 1.05")
-    assert code == 0 and not err
+    assert code == 0
+    assert err == "warning: links.txt: 1 line of comments, which begin with # or %\n"
     src, dst = np.array(PAIRS).T
     expected = {
         name: quality(src, dst, method(src, dst, 4, cap=1.05), 4)
@@ -379,3 +380,10 @@ def test_a_header_is_no_edge(tux, here, header):
     code, out, err = tux("r.csv --parts 2 --method random --out p")
     assert code == 0, err
     assert "r.csv: 60 edges" in out
+
+
+def test_a_row_that_may_be_one_of_names_is_told(tux, here):
+    (here / "friends.csv").write_text("who,friend\nann,bob\nbob,cid\ncid,ann\ndan,ann\n")
+    code, out, err = tux("friends.csv --parts 2 --method random")
+    assert code == 0 and "5 edges" in out
+    assert "row 1, who, friend, is read as an edge" in err

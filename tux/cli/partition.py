@@ -78,6 +78,8 @@ def partition(args: Namespace) -> None:
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
         graph = read_typed_graph(args, program, watch.warn) if program else _read(args)
+        for note in () if program else graph.edges.notes:
+            watch.warn(f"{data_name(args.graph)}: {note}")
         for text in _describe_graph(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
