@@ -58,7 +58,8 @@ def highest_nearest(square, near):
 
 def keep_bound(sample, bound):
     """Set `below` from a lower bound of its square, of which some bits are lost."""
-    sample.below = math.sqrt(max(bound - KEPT * (3 * sample.square + 2 * bound), 0.0))
+    lost = KEPT * (3 * sample.square + 2 * bound) if bound < np.inf else 0.0
+    sample.below = math.sqrt(max(bound - lost, 0.0))
 
 
 def may_stay(sample, own, tau):

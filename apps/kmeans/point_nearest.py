@@ -65,11 +65,11 @@ def measure_nearest(x, square, near, tau, p):
     """Do the work of `find_nearest` by measuring all centers that may be the nearest."""
     first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near)
     for k in range(len(near)):
-        if near[k] < np.inf:
+        if tau.size[k] > 0:  # near may be infinite where 32 bits overflow
             low = near[k] - doubt(square, near[k])
-            if low <= most:
+            if not low > most:
                 low = distance(x, tau.center[k], p)
-            if low < least_square:
+            if first < 0 or low < least_square:
                 first, least_square, bound = k, low, least_square
             else:
                 bound = min(bound, low)

@@ -277,3 +277,12 @@ def test_new_samples_far_from_the_origin(kind):
     found = np.asarray(run.predict(csr_array(x) if kind is SparseKMeans else x)).ravel()
     assert np.array_equal(found.astype(int), np.asarray(run.vertices["sample"]["cluster"]).ravel())
     assert run.history["inertia"][-1] < 2.5 * len(x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_sample_whose_square_32_bits_do_not_hold(kind):
+    x = np.array([[1.0, 2.0], [1.5, 2.0], [9.0, 8.0], [9.5, 8.0]])
+    form = csr_array if kind is SparseKMeans else np.asarray
+    run = tux.run(kind(n_clusters=2, tol=0.0), form(x), progress=False)
+    near = np.asarray(run.predict(form(np.vstack([x, [[1e20, 1e20], [-1e20, -1e20]]])))).ravel()
+    assert set(near.astype(int).tolist()) == {0, 1}  # 64 bits do not tell these apart, either
