@@ -8,9 +8,9 @@ import numpy as np
 
 from tux.stages.computed import metric
 
-STEPS, LOWEST, BINADES = 64, -60, 80
-"""Bins between two powers of two; the power below which all lie in one bin; powers from there on.
-"""
+STEPS = 64  # bins between two powers of two
+LOWEST = -60  # smaller sizes than 2^LOWEST share a bin
+BINADES = 80  # powers of two with bins, from the lowest
 BINS = 2 * BINADES * STEPS  # pairs within a bin count one half
 OF_CLASSES = {name: metric(rises=True) for name in ("test_accuracy", "test_auc")}
 """Metrics of held-out samples of two classes, of which larger is better."""

@@ -15,7 +15,7 @@ import numpy as np
 SURE = 1e-5
 """Share of |x|^2 + |c|^2 by which squared distances in 32 bits are surely no more than wrong."""
 KEPT = 1e-6
-"""The same of `below` and of squared distances in 64 bits."""
+"""Share of 3 |x|^2 + 2 |x - c|^2 by which `below`, squared, is made less, as 32 bits round it."""
 
 
 def least(near):
@@ -32,8 +32,8 @@ def least(near):
 
 
 def doubt(square, near):
-    """Return how far a squared distance in 32 bits may be from the true one. |c|^2 is at most twice
-    |x|^2, which is `square`, and twice the distance.
+    """Return how far a squared distance `near` in 32 bits may be from the true one. As |c|^2 is at
+    most 2 |x|^2 + 2 |x - c|^2, the sum |x|^2 + |c|^2 is at most 3 `square` + 2 `near`.
     """
     return SURE * (3 * np.float64(square) + 2 * near)
 
