@@ -20,14 +20,16 @@ def keep_members(tau):
     tau.members[:] = tau.size
 
 
-def center_drifts(tau, square, crossed):
-    """Return how far each center has moved, squared, (clusters,): its squared sums are now
-    `square`, and the products of its old and new sums `crossed`.
+def center_drifts(tau):
+    """Return how far each center has moved, squared, (clusters,). Of a center c = s / n that
+    becomes s' / n' it is |(s' - s) - (n' - n) c|^2 / n'^2, where |s' - s|^2 is `grown` less twice
+    `crossed`. So a small move is the sum of small terms, and none of its digits are lost.
     """
-    old, new = tau.size, tau.members
-    before, after = (s / np.maximum(n, 1) ** 2 for s, n in ((tau.square, old), (square, new)))
-    drift = np.maximum(before + after - 2 * crossed / np.maximum(old * new, 1), 0.0)
-    return np.where(new > 0, np.where(old > 0, drift, np.inf), 0.0)
+    old, new = np.maximum(tau.size, 1), np.maximum(tau.members, 1)
+    more = (new - old) / old
+    square = tau.grown - 2 * tau.crossed * (1 + more) + tau.square * more**2
+    drift = np.maximum(square, 0.0) / new**2
+    return np.where(tau.members > 0, np.where(tau.size > 0, drift, np.inf), 0.0)
 
 
 def shift(tau, drift):

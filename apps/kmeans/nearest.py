@@ -13,7 +13,15 @@ import math
 import numpy as np
 
 SURE = 1e-5
-"""Share of |x|^2 + |c|^2 by which squared distances in 32 bits are surely no more than wrong."""
+"""Share of |x|^2 + |c|^2 by which squared distances in 32 bits are surely no more than wrong, where
+inner products have few terms."""
+TERM = 2.0**-24
+"""The same share for each term, where there are many: so much is lost where one is added."""
+SMALLEST_SQUARE = 2.0**-125
+"""What squared distances in 32 bits may be wrong by where numbers are so small that they have fewer
+bits."""
+DOWN = np.float32(1 - 2**-23)
+"""Makes a number in 32 bits less, by more than what is lost where it is rounded."""
 KEPT = 1e-6
 """Share of 3 |x|^2 + 2 |x - c|^2 by which `below`, squared, is made less, as 32 bits round it."""
 
@@ -31,14 +39,17 @@ def least(near):
     return at
 
 
-def doubt(square, near):
-    """Return how far a squared distance `near` in 32 bits may be from the true one. As |c|^2 is at
-    most 2 |x|^2 + 2 |x - c|^2, the sum |x|^2 + |c|^2 is at most 3 `square` + 2 `near`.
+def doubt(square, near, terms):
+    """Return how far a squared distance `near` in 32 bits may be from the true one, where the inner
+    product has so many terms. As |c|^2 is at most 2 |x|^2 + 2 |x - c|^2, the sum |x|^2 + |c|^2 is
+    at most 3 `square` + 2 `near`.
     """
-    return SURE * (3 * np.float64(square) + 2 * near)
+    return (
+        max(SURE, terms * TERM) * (3 * np.float64(square) + 2 * np.float64(near)) + SMALLEST_SQUARE
+    )
 
 
-def settle(square, near):
+def settle(square, near, terms):
     """Return the nearest center, of which `near` (clusters,) float32 has the squared distances, and
     what the squared distance to any other is at least; -1 if 32 bits cannot tell.
     """
@@ -46,14 +57,14 @@ def settle(square, near):
     own, near[first] = near[first], np.inf
     second = near[least(near)]
     near[first] = own
-    bound = second - doubt(square, second) if second < np.inf else np.inf
-    return first if bound > own + doubt(square, own) else -1, bound
+    bound = second - doubt(square, second, terms) if second < np.inf else np.inf
+    return first if bound > own + doubt(square, own, terms) else -1, bound
 
 
-def highest_nearest(square, near):
+def highest_nearest(square, near, terms):
     """Return what the squared distance to the nearest center is at most."""
     own = near[least(near)]
-    return own + doubt(square, own)
+    return own + doubt(square, own, terms)
 
 
 def keep_bound(sample, bound):
@@ -66,8 +77,8 @@ def may_stay(sample, own, tau):
     """Return whether a sample at the squared distance `own` from its center surely has no nearer
     one, after the centers have moved.
     """
-    sample.below -= tau.retreat[sample.held]
-    return sample.below > 0 and own < sample.below * sample.below
+    sample.below = (sample.below - tau.retreat[sample.held]) * DOWN
+    return sample.below > SMALLEST_SQUARE and own < np.float64(sample.below) ** 2
 
 
 def enter_cluster(sample, cluster, own, tau, p):

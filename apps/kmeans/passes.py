@@ -53,7 +53,7 @@ def distance(edges, square, k, tau):
 def find_nearest(edges, square, tau, p):
     """Return the nearest center, and what the squared distance to any other is at least."""
     near = distances(edges, square, tau, p)
-    first, bound = settle(square, near)
+    first, bound = settle(square, near, len(edges))
     if first < 0:
         first, bound = measure_nearest(edges, square, near, tau)
     return first, bound
@@ -61,10 +61,10 @@ def find_nearest(edges, square, tau, p):
 
 def measure_nearest(edges, square, near, tau):
     """Do the work of `find_nearest` by measuring all centers that may be the nearest."""
-    first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near)
+    first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near, len(edges))
     for k in range(len(near)):
         if tau.size[k] > 0:  # near may be infinite where 32 bits overflow
-            low = near[k] - doubt(square, near[k])
+            low = near[k] - doubt(square, near[k], len(edges))
             if not low > most:
                 low = distance(edges, square, k, tau)
             if first < 0 or low < least_square:
@@ -112,9 +112,9 @@ def move(feature, tau, p):
 
 def centre(tau):
     """Move the centers."""
-    square = tau.square + tau.grown
-    lloyd.shift(tau, lloyd.center_drifts(tau, square, tau.square + tau.crossed))
-    tau.square[:], tau.size[:] = square, tau.members
+    lloyd.shift(tau, lloyd.center_drifts(tau))
+    tau.square[:] += tau.grown
+    tau.size[:] = tau.members
     place(tau)
 
 

@@ -55,7 +55,7 @@ def distance(x, center, p):
 def find_nearest(x, square, tau, p):
     """Return the nearest center, and what the squared distance to any other is at least."""
     near = distances(x, square, tau, p)
-    first, bound = settle(square, near)
+    first, bound = settle(square, near, p.dims)
     if first < 0:
         first, bound = measure_nearest(x, square, near, tau, p)
     return first, bound
@@ -63,10 +63,10 @@ def find_nearest(x, square, tau, p):
 
 def measure_nearest(x, square, near, tau, p):
     """Do the work of `find_nearest` by measuring all centers that may be the nearest."""
-    first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near)
+    first, least_square, bound, most = -1, np.inf, np.inf, highest_nearest(square, near, p.dims)
     for k in range(len(near)):
         if tau.size[k] > 0:  # near may be infinite where 32 bits overflow
-            low = near[k] - doubt(square, near[k])
+            low = near[k] - doubt(square, near[k], p.dims)
             if not low > most:
                 low = distance(x, tau.center[k], p)
             if first < 0 or low < least_square:

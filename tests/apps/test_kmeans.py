@@ -11,8 +11,9 @@ from support.machines.team import Team
 
 import tux
 from tux.apps.kmeans import PointKMeans, SparseKMeans
-from tux.apps.kmeans.lloyd import drift_of_others
-from tux.apps.kmeans.nearest import least, may_stay
+from tux.apps.kmeans.lloyd import center_drifts, drift_of_others
+from tux.apps.kmeans.nearest import doubt, least, may_stay
+from tux.apps.kmeans.passes import distances
 from tux.apps.kmeans.report import centers, describe_center
 from tux.apps.kmeans.start import is_candidate
 from tux.arrays.edges import EdgeData
@@ -87,6 +88,48 @@ def test_a_sample_that_may_stay():
     assert may_stay(Row(below=4.0, held=0), 8.9, tau)
     assert not may_stay(Row(below=4.0, held=0), 9.1, tau)
     assert not may_stay(Row(below=0.5, held=0), 0.0, tau)
+
+
+@pytest.mark.parametrize("retreat", [3e-8, 1.7e-6, 0.0])
+def test_a_bound_stays_below_what_many_small_moves_leave_of_it(retreat):
+    tau = Row(retreat=np.array([retreat], "f4"))
+    sample = Row(below=np.float32(1.3), held=0)
+    for moves in range(1, 500):
+        assert may_stay(sample, 1.0, tau)
+        sample.below = np.float32(sample.below)
+        assert sample.below <= np.float32(1.3) - moves * np.float64(tau.retreat[0])
+    assert sample.below > 1.299
+
+
+@pytest.mark.parametrize(("entries", "x"), [(10_000, 0.1), (3_000, 0.3), (2, 1e-21)])
+def test_a_distance_in_32_bits_is_as_near_to_the_true_one_as_is_said(entries, x):
+    """Equal terms of a sum are rounded alike; small ones lose bits."""
+    x, c = np.float32(x), np.float32(1.01 * x)
+    edges = [Row(value=x, feature=Row(s=np.array([c])))] * entries
+    square, norm = (entries * np.float64(v) ** 2 for v in (x, c))
+    tau = Row(norm=np.array([norm], "f4"), share=np.array([-2], "f4"))
+    near = distances(edges, square, tau, Row(n_clusters=1))[0]
+    true = entries * (np.float64(x) - c) ** 2
+    assert abs(near - true) <= doubt(square, near, entries)
+
+
+@pytest.mark.parametrize("size", [(1000, 1000), (10**5, 10**5 + 1), (1, 50), (9, 4)])
+def test_how_far_a_center_has_moved(size):
+    """Of small moves far from the origin, too, no digits are lost."""
+    rng = np.random.default_rng(0)
+    old = (size[0] * (100 + rng.normal(size=7))).astype("f4").astype("f8")
+    new = (old * size[1] / size[0] + rng.normal(size=7)).astype("f4").astype("f8")
+    tau = Row(square=(old**2).sum(), grown=(new**2 - old**2).sum())
+    tau.crossed = (old * new - old**2).sum()
+    tau.size, tau.members = (np.array([float(n)]) for n in size)
+    moved = (new / size[1] - old / size[0]).astype("longdouble")
+    assert np.sqrt(center_drifts(tau)) == pytest.approx(np.sqrt((moved**2).sum()), rel=1e-5)
+
+
+def test_centers_of_empty_clusters_have_not_moved_and_new_ones_are_anywhere():
+    tau = Row(size=np.array([0.0, 2.0, 0.0]), members=np.array([1.0, 0.0, 0.0]))
+    tau.square, tau.grown, tau.crossed = np.zeros((3, 3))
+    assert center_drifts(tau).tolist() == [np.inf, 0, 0]
 
 
 def test_a_candidate():

@@ -5,12 +5,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Lock
+from types import SimpleNamespace
 
 import pytest
 
 from tux.base.forks import Forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch):
+    """Forks are started however little memory is free now."""
+    monkeypatch.setattr("tux.base.forks.free", lambda: 1 << 62)
 
 
 def await_file(path):
@@ -82,6 +90,44 @@ def test_none_is_started_where_memory_may_not_suffice(monkeypatch):
         assert forks.start("a", int, int) is None
 
 
+@pytest.fixture
+def lock(monkeypatch):
+    """A lock that a thread has while processes are forked."""
+    lock = Lock()
+    with lock:
+        yield lock
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on when a test says so."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("tux.base.forks.monotonic", lambda: clock.now)
+    return clock
+
+
+def test_what_a_fork_does_not_do_in_time_is_done_here(lock, clock, tmp_path):
+    def work():
+        write_own_number(tmp_path)
+        lock.acquire()
+
+    with Forks(2) as forks:
+        forks.start("one", work, lambda: "here")
+        await_file(tmp_path / "number")
+        clock.now = 1e6
+        assert forks.get("one").result() == "here"
+    assert not is_running(int((tmp_path / "number").read_text()))
+
+
+def test_forks_that_take_too_long_make_room(lock, clock):
+    with Forks(2) as forks:
+        hung = [forks.start(name, lock.acquire, lambda: "here") for name in "ab"]
+        clock.now = 1e6
+        assert forks.start("c", int, lambda: "made").result() == "made"
+        assert [each.is_at_work for each in hung] == [False, False]
+        assert [each.result() for each in hung] == ["here", "here"]
+
+
 def test_none_is_left_behind(tmp_path):
     with Forks(2) as forks:
         forks.start("one", lambda: (write_own_number(tmp_path), time.sleep(3600)), int)
@@ -105,7 +151,10 @@ def test_a_fork_writes_nothing(capfd):
 ENDED = """
 import os, sys, time
 from pathlib import Path
+import tux.base.forks
 from tux.base.forks import Forks
+
+tux.base.forks.free = lambda: 1 << 62
 
 def work():
     file = Path(sys.argv[1], "writing")

@@ -13,33 +13,46 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from select import POLLHUP, poll
+from time import monotonic
 from typing import Any
 
 from tux.base.memory import anonymous, free
 
-LIMIT = 600
-"""Seconds of processor time that a fork may take: none stays for ever."""
+LIMIT = 300
+"""Seconds that a fork may take, by the clock and of processor time: none stays for ever, even if it
+waits for a lock that a thread of its parent had when it was made.
+"""
 
 DEATH_SIGNAL = 1  # of prctl: what this process gets when its parent is gone
 
 
 class Fork:
     """A fork that does a piece of work; `take` makes the result from its files, or does the work
-    here if it has failed. `end` is a pipe that the system closes when it ends.
+    here if it has failed or takes too long. `end` is a pipe that the system closes when it ends.
     """
 
     def __init__(self, process: int, end: int, take: Callable[[], Any]) -> None:
         self._process, self.end, self._take = process, end, take
         self._result: Any = None
+        self._deadline = monotonic() + LIMIT
 
     @property
     def is_at_work(self) -> bool:
         """True until somebody has waited for its end."""
         return self._process > 0
 
+    @property
+    def milliseconds_left(self) -> float:
+        """The time that it may still take."""
+        return max(1000 * (self._deadline - monotonic()), 0.0)
+
     def await_end(self) -> None:
-        """Wait until the fork has ended."""
+        """Wait until the fork has ended, and end it if it takes too long."""
         if self._process:
+            ends = poll()
+            ends.register(self.end, POLLHUP)
+            if not ends.poll(self.milliseconds_left):
+                self._send_kill()
             with suppress(ChildProcessError):  # somebody else has waited for it
                 os.waitpid(self._process, 0)
             os.close(self.end)
@@ -55,9 +68,12 @@ class Fork:
     def kill(self) -> None:
         """End the fork."""
         if self._process:
-            with suppress(ProcessLookupError):
-                os.kill(self._process, signal.SIGKILL)
+            self._send_kill()
             self.await_end()
+
+    def _send_kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
 
 
 class Forks:
@@ -103,8 +119,11 @@ class Forks:
         ends = poll()
         for end in busy:
             ends.register(end, POLLHUP)
-        for end, _ in ends.poll(None if len(busy) >= self._most else 0):
-            busy[end].await_end()
+        left = min((each.milliseconds_left for each in busy.values()), default=0)
+        ended = {end for end, _ in ends.poll(left if len(busy) >= self._most else 0)}
+        for end, each in busy.items():
+            if end in ended or not each.milliseconds_left:
+                each.await_end()
 
     def await_all(self) -> None:
         """Wait until all have ended, and take their results. Raise what one of these raises."""
