@@ -123,7 +123,7 @@ class BlockPG(Program):
         ]
 
     def evaluate(self, cluster):
-        return quality_stages(held_out=cluster.has_test)
+        return quality_stages(LOSSES[self.loss], held_out=cluster.has_test)
 
     def converged(self, metrics):
         gap = metrics.get("duality_gap", np.inf) if self.gap > 0 else np.inf

@@ -7,7 +7,14 @@ from __future__ import annotations
 import math
 
 from tux.apps.blockpg.duality import DUAL, gap_stages
-from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
+from tux.apps.blockpg.ranking import (
+    OF_CLASSES,
+    RANKED,
+    add_margin,
+    add_rank,
+    area_stages,
+    share_places,
+)
 from tux.program.fields import total
 from tux.stages import Exchange, GlobalSync
 from tux.stages.computed import metric
@@ -19,7 +26,7 @@ JUDGED = {
     **{name: metric() for name in _LOSSES},
     **OF_CLASSES,
     **{name: total() for name in ("losses", "right", "square_errors", "tested")},
-    "ranks": total(2, BINS),
+    **RANKED,
 }
 
 
@@ -32,34 +39,40 @@ def margin(edges, tau):
 
 
 def judge(sample, edges, tau, p):
-    """Add up a held-out sample's loss, and its error; of classes, whether its class is found, and
-    its margin's place.
-    """
+    """Add up a held-out sample's loss, and its error; of classes, whether its class is found."""
     m = margin(edges, tau)
+    sample.m = m
     tau.losses += p.loss.model(sample.label, m, 1.0, p.epsilon)[0]
     tau.tested += 1
     if p.loss.of_classes:
         tau.right += (m > 0) == (sample.label > 0)
-        tau.ranks[int(sample.label > 0), bin_of(m - tau.b)] += 1
+        add_margin(m - tau.b, tau)
     else:
         tau.square_errors += (m - sample.label) ** 2
 
 
+def place(sample, tau):
+    """Count a held-out sample, which is judged, in the place of its margin."""
+    add_rank(sample.m - tau.b, sample.label > 0, tau)
+
+
 def report(tau, p):
-    """Set the means, and the area: the share of pairs of either class in the right order."""
+    """Set the means; of classes, make places for margins."""
     if tau.tested == 0:
         return
     setattr(tau, p.loss.mean, tau.losses / tau.tested)
     if p.loss.of_classes:
-        tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+        tau.test_accuracy = tau.right / tau.tested
+        share_places(tau)
     else:
         tau.test_rmse = math.sqrt(tau.square_errors / tau.tested)
 
 
-def quality_stages(held_out):
+def quality_stages(loss, *, held_out):
     """Return the stages that measure all this; held-out samples only if there are any."""
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
-    return [*gap_stages(), *(held if held_out else ())]
+    ranked = area_stages(place) if loss.of_classes else ()
+    return [*gap_stages(), *((*held, *ranked) if held_out else ())]
 
 
 def probability(sample, edges, tau):

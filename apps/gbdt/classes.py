@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from tux.apps.blockpg.ranking import bin_of
+from tux.apps.blockpg.ranking import add_margin, add_rank
 from tux.apps.gbdt.growing import LEAST_H
 from tux.apps.gbdt.quality import leaf
 from tux.apps.gbdt.units import set_units
@@ -111,7 +111,7 @@ def finish(tau, p):
 
 def judge(sample, edges, tau, p):
     """Take a held-out sample through the trees that are new to it, and judge by its scores: its
-    loss, and whether its class is found; of two classes, the place of their difference among all.
+    loss, and whether its class is found.
     """
     y, best = int(sample.label), 0
     if sample.climbed == 0:
@@ -126,7 +126,14 @@ def judge(sample, edges, tau, p):
     tau.test_losses += p.loss.value(sample.label, sample.score, p.quantile)
     tau.right += best == y
     if len(sample.score) == 2:
-        tau.ranks[y, bin_of(sample.score[1] - sample.score[0])] += 1
+        add_margin(sample.score[1] - sample.score[0], tau)
+
+
+def place(sample, tau):
+    """Count a held-out sample of two classes, which is judged, in the place of the difference of
+    its scores.
+    """
+    add_rank(sample.score[1] - sample.score[0], sample.label, tau)
 
 
 def probabilities(sample, edges, tau, out):

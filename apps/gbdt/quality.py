@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
+from tux.apps.blockpg.ranking import OF_CLASSES, RANKED, add_margin, add_rank, share_places
 from tux.apps.gbdt.growing import derive
 from tux.apps.gbdt.start import check_labels
 from tux.program.fields import total
@@ -17,7 +17,7 @@ JUDGED = {
     **{name: metric() for name in ("test_logloss", "test_loss", "test_rmse")},
     **OF_CLASSES,
     **{name: total() for name in ("tested", "test_losses", "right", "squares")},
-    "ranks": total(2, BINS),
+    **RANKED,
 }
 
 
@@ -78,9 +78,14 @@ def judge(sample, edges, tau, p):
     tau.test_losses += p.loss.value(sample.label, sample.score, p.quantile)
     if p.loss.of_classes:
         tau.right += (sample.score > 0) == (sample.label > 0)
-        tau.ranks[int(sample.label > 0), bin_of(sample.score - tau.base)] += 1
+        add_margin(sample.score - tau.base, tau)
     else:
         tau.squares += (p.loss.response(sample.score) - sample.label) ** 2
+
+
+def place(sample, tau):
+    """Count a held-out sample, which is judged, in the place of its score."""
+    add_rank(sample.score - tau.base, sample.label > 0, tau)
 
 
 def report(tau, p):
@@ -90,7 +95,8 @@ def report(tau, p):
     check_labels(tau, p)
     if p.loss.of_classes:
         tau.test_logloss = tau.test_losses / tau.tested
-        tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+        tau.test_accuracy = tau.right / tau.tested
+        share_places(tau)
     else:
         tau.test_loss = tau.test_losses / tau.tested
         tau.test_rmse = math.sqrt(tau.squares / tau.tested)

@@ -5,9 +5,10 @@ those of `classes.py`. Where samples are compared, `ranking.py` has stages for t
 
 from __future__ import annotations
 
+from tux.apps.blockpg.ranking import area_stages
 from tux.apps.gbdt import growing, moves, quality, ranking, splits, start, units
 from tux.apps.gbdt.booster import labels
-from tux.apps.gbdt.context import trees_of_epoch
+from tux.apps.gbdt.context import score_shape, trees_of_epoch
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quantiles import search_stages
 from tux.stages import Apply, Barrier, Exchange, ForEach, GlobalSync, Repeat, Score
@@ -86,11 +87,13 @@ def quality_stages(program, *, held_out):
     """Return the stages that measure the quality, also by held-out samples if there are any."""
     if LOSSES[program.loss].ranks:
         return ranking.judging_stages(held_out=held_out)
-    stages = [ForEach("sample", quality.add_loss, once=True)]
-    if held_out:
-        of = LOSSES[program.loss].wide or quality
-        stages.append(Exchange(of.judge, over="sample", held_out=True))
-    return [*stages, GlobalSync(quality.report)]
+    loss, added = LOSSES[program.loss], ForEach("sample", quality.add_loss, once=True)
+    report = GlobalSync(quality.report)
+    if not held_out:
+        return [added, report]
+    of, two_classes = loss.wide or quality, loss.of_classes and score_shape(program) in ((), (2,))
+    judge = Exchange(of.judge, over="sample", held_out=True)
+    return [added, judge, report, *(area_stages(of.place) if two_classes else ())]
 
 
 def prediction(program):

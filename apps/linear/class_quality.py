@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.blockpg.ranking import bin_of
+from tux.apps.blockpg.ranking import add_margin, add_rank
 from tux.apps.linear.softmax import margins, shares, slopes
 
 
@@ -23,10 +23,19 @@ def add_penalty(feature, tau):
         tau.square_sum += feature.w[k] * feature.w[k]
 
 
+def lead(sample, tau):
+    """Return by how much the margin of the second of two classes is larger, less the intercept."""
+    return sample.m[1] - sample.m[0] - (tau.b[1] - tau.b[0])
+
+
+def place(sample, edges, tau):
+    """Count a held-out sample of two classes, which is judged, in the place of its margin."""
+    margins(sample.m, edges, tau)  # which `judge` has made slopes
+    add_rank(lead(sample, tau), sample.label, tau)
+
+
 def judge(sample, edges, tau):
-    """Judge the model by a held-out sample: its loss, and whether its class is found; of two
-    classes, its place among all margins.
-    """
+    """Judge the model by a held-out sample: its loss, and whether its class is found."""
     margins(sample.m, edges, tau)
     y, best = int(sample.label), 0
     for k in range(1, len(sample.m)):
@@ -34,8 +43,7 @@ def judge(sample, edges, tau):
             best = k
     tau.right += best == y
     if len(sample.m) == 2:
-        m = sample.m[1] - sample.m[0] - (tau.b[1] - tau.b[0])
-        tau.ranks[y, bin_of(m)] += 1
+        add_margin(lead(sample, tau), tau)
     tau.judged += slopes(sample.m, y)
     tau.tested += 1
 

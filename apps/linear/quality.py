@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.blockpg.quality import margin
-from tux.apps.blockpg.ranking import BINS, OF_CLASSES, area, bin_of
+from tux.apps.blockpg.quality import margin, place
+from tux.apps.blockpg.ranking import OF_CLASSES, RANKED, add_margin, area_stages, share_places
 from tux.apps.linear import class_quality
+from tux.apps.linear.widths import weight_shape
 from tux.apps.linear.wolfe import SEARCHING
 from tux.program.fields import total
 from tux.stages import Exchange, GlobalSync
@@ -21,7 +22,7 @@ JUDGED = {
     **OF_CLASSES,
     **{name: total() for name in ("tested", "right", "squares", "abs_sum", "square_sum")},
     "judged": total(),
-    "ranks": total(2, BINS),
+    **RANKED,
 }
 
 
@@ -48,12 +49,11 @@ def set_objective(tau):
 
 
 def judge_class(sample, edges, tau, p):
-    """Judge the model by a held-out sample: its loss, whether its class is found, and its place
-    among all margins.
-    """
+    """Judge the model by a held-out sample: its loss, and whether its class is found."""
     m = judge_loss(sample, edges, tau, p)
     tau.right += (m > 0) == (sample.label > 0)
-    tau.ranks[int(sample.label > 0), bin_of(m - tau.b)] += 1
+    sample.m = m
+    add_margin(m - tau.b, tau)
 
 
 def judge_number(sample, edges, tau, p):
@@ -77,7 +77,8 @@ def report(tau, p):
         return
     setattr(tau, MEAN_LOSS[p.loss.likely], tau.judged / tau.tested)
     if p.loss.of_classes:
-        tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+        tau.test_accuracy = tau.right / tau.tested
+        share_places(tau)
     else:
         tau.test_rmse = math.sqrt(tau.squares / tau.tested)
 
@@ -94,4 +95,6 @@ def quality_stages(program, loss, *, held_out):
     if held_out:
         judge = of.judge if of else narrow
         stages += [Exchange(judge, over="sample", held_out=True), GlobalSync(report)]
+        if loss.of_classes and weight_shape(program) in ((), (2,)):
+            stages += area_stages(of.place if of else place)
     return stages

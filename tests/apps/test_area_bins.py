@@ -1,13 +1,22 @@
 """The area under the ROC curve from bins, beside that of all pairs."""
 
 import math
+from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 import tux
-from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.blockpg.ranking import (
+    BINS,
+    RANKED,
+    add_margin,
+    add_rank,
+    area,
+    find_in_bins,
+    share_places,
+)
 
 
 def draw(n=2000, seed=0):
@@ -17,20 +26,43 @@ def draw(n=2000, seed=0):
     return rng.normal(size=n) + labels, labels
 
 
-def area_of_bins(margins, labels):
-    """Return the area of the bins."""
-    ranks = np.zeros((2, BINS))
+def area_of_places(margins, labels):
+    """Return the area by the places of margins."""
+    tau = Row(**{name: np.zeros(field.shape, field.dtype) for name, field in RANKED.items()})
+    for margin in margins.tolist():
+        add_margin(margin, tau)
+    share_places(tau)
     for margin, label in zip(margins.tolist(), labels.tolist(), strict=True):
-        ranks[label, bin_of(margin)] += 1
-    return area(ranks)
+        add_rank(margin, label, tau)
+    return area(tau.ranks)
+
+
+def bin_of(margin):
+    return int(find_in_bins(margin))
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1e-6, 1e-3, 1.0, 1e3, 1e5])
 def test_the_area_does_not_follow_the_size_of_margins(scale):
     margins, labels = draw()
-    assert area_of_bins(margins * scale, labels) == pytest.approx(
+    assert area_of_places(margins * scale, labels) == pytest.approx(
+        roc_auc_score(labels, margins), abs=2e-5
+    )
+
+
+@pytest.mark.parametrize("spread", [0.1, 1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("groups", [[-3.0], [-3.0, 2.1], [-3.0, 0.0, 1e-9, 5.0]])
+def test_margins_far_from_the_intercept_and_near_each_other(groups, spread):
+    margins, labels = draw()
+    margins = np.resize(groups, len(margins)) + spread * margins
+    assert area_of_places(margins, labels) == pytest.approx(
         roc_auc_score(labels, margins), abs=5e-4
     )
+
+
+def test_equal_margins_count_one_half_and_others_one():
+    margins, labels = np.array([5.0, 5.0, 5.0, 5.1, 4.9]), np.array([0, 1, 1, 1, 0])
+    assert area_of_places(margins, labels) == pytest.approx(roc_auc_score(labels, margins))
+    assert math.isnan(area_of_places(margins, np.ones(5, int)))
 
 
 def test_bins_are_in_the_order_of_margins():
@@ -39,6 +71,7 @@ def test_bins_are_in_the_order_of_margins():
     bins = np.array([bin_of(margin) for margin in margins.tolist()])
     assert np.all(np.diff(bins) >= 0)
     assert np.unique(bins).size > 5000
+    assert np.all(np.diff([find_in_bins(margin) for margin in margins.tolist()]) >= 0)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from support.programs.redistributing import (
     trainings_of,
 )
 
-from tux import Vertex, delta, mirror, value
+from tux import Context, Vertex, delta, mirror, shared, value
 from tux.base.errors import Refused
 from tux.engine.shares import are_alike, shares_of
 from tux.graph import store
@@ -155,6 +155,33 @@ class ListsOfCut(CutPages):
     """A type that is cut has lists."""
 
     page = Vertex(rank=value("f8"), sum=delta("f8"), many=mirror("u4", "edges"))
+
+
+class WiderMeetings(FieldMeetings):
+    """A field of the context has another length than before."""
+
+    tau = Context(**{**FieldMeetings.context.fields, "wide": shared("f8", 4)})
+
+
+class MoreMeetings(FieldMeetings):
+    """A type has a field more than before."""
+
+    user = Vertex(whole=True, **FieldMeetings.vertices["user"].fields, more=value("f4"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (WiderMeetings, "rows/tau/wide is float64 with other lengths"),
+        (MoreMeetings, "rows/user/more is not in it"),
+    ],
+)
+def test_states_of_another_version_of_the_program_are_refused(kind, why):
+    inputs = rating_inputs()
+    trainings, _ = trainings_of(FieldMeetings(), inputs, 2)
+    with pytest.raises(Refused, match=why) as caught:
+        move_trainings(kind(), inputs, trainings, 1)
+    assert "the version of tux of the run" in caught.value.do
 
 
 def test_lists_of_a_cut_type_are_refused():

@@ -75,6 +75,7 @@ class Redistribution:
         self._context = _state_fields(program.context.fields, program)
         self._old = OldStates(seed, before, states, self._fields)
         self._check_heads()
+        self._check_shapes()
         self._check_fields()
 
     def state(self, rank: int) -> NewState:
@@ -101,6 +102,19 @@ class Redistribution:
                 raise other_program(f"its workers differ in {f}")
         if any(head.lists for head in heads):
             raise self._refusal("lists on disk stay with the worker that wrote them")
+
+    def _check_shapes(self) -> None:
+        """Raise Refused where a field is not there, or is another array, as in another version."""
+        for name, fields in {"tau": self._context, **self._fields}.items():
+            for f, declared in fields.items():
+                at = f"rows/{name}/{f}"
+                expected = declared.dtype, () if declared.is_ragged else declared.lengths
+                for state in self._states:
+                    if at not in state.arrays:
+                        raise other_program(f"{at} is not in it")
+                    array = state.arrays[at]
+                    if (array.dtype, array.shape[1:]) != expected:
+                        raise other_program(f"{at} is {array.dtype} with other lengths")
 
     def _check_fields(self) -> None:
         """Raise Refused where a field of a cut type cannot be given to other replicas."""

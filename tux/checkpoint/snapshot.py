@@ -210,5 +210,5 @@ def other_program(how: str) -> Refused:
     """Make the error of a state that does not fit."""
     return Refused(
         f"the checkpoint is not of this program and these data: {how}",
-        do="resume with the program and the data of the run",
+        do="resume with the program, the data and the version of tux of the run, or run it anew",
     )
