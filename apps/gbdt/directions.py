@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tux.base.errors import UsageError
 from tux.base.random import listed_values
+from tux.base.text import join_class_names
 from tux.program.fields import value
 from tux.program.input import listed_names
 from tux.program.vertex_params import numbers_named
@@ -30,6 +31,14 @@ def read_directions(text):
             raise UsageError(f"monotone names the feature {name} twice", do="name it once")
         found[name] = DIRECTIONS[written]
     return {name: direction for name, direction in found.items() if direction}
+
+
+def write_directions(text):
+    """Return the text of the parameter `monotone` in its one form, for all texts that say the same:
+    features in the order of their ids, without those that have the direction 0.
+    """
+    directions = sorted(read_directions(text).items())
+    return join_class_names([f"{name}:{direction:+d}" for name, direction in directions])
 
 
 def number_directions(text, ids):

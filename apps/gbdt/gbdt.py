@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from tux.apps.gbdt import queries, rounds, start
 from tux.apps.gbdt.context import CONTEXT, BoostedSamples, forest_shape, score_shape
+from tux.apps.gbdt.directions import write_directions
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED
 from tux.apps.gbdt.rules import RULES
@@ -121,6 +122,7 @@ class GBDT(Program):
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
+        self.monotone = self.parameters["monotone"] = write_directions(self.monotone)
         self.epochs = self.max_iter
         start.check_parameters(self, LOSSES[self.loss])
         if LOSSES[self.loss].ranks:

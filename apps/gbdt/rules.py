@@ -23,9 +23,9 @@ from tux.apps.gbdt.bins import find_bin
 
 
 class SplitRule(NamedTuple):
-    """A rule of splits. `direction` says in which order the sides of a feature's splits must be:
-    1, -1, or 0 for any. `fit` is that of both sides of a split, each a slope and a curvature, l2
-    included; -infinity for sides in the wrong order. `bound` keeps the steps of the nodes of a new
+    """A rule of splits. `direction` says in which direction the sides of a feature's splits must
+    be: 1, -1, or 0 for any. `fit` is that of both sides of a split, each a slope and a curvature,
+    l2 included; -infinity for sides in the other one. `bound` keeps the steps of the nodes of a new
     level within their bounds; it returns None where there are none.
     """
 
@@ -39,7 +39,7 @@ def no_direction(feature, tau):
     return 0
 
 
-def free_fit(left, right, node, order, tau, p):
+def free_fit(left, right, node, direction, tau, p):
     """Return the fit of both sides of a split of a free feature."""
     most = p.loss.max_step
     if most > 0:
@@ -73,11 +73,11 @@ def find_direction(feature, tau):
     return 0
 
 
-def monotone_fit(left, right, node, order, tau, p):
+def monotone_fit(left, right, node, direction, tau, p):
     """Return the fit of both sides of a split, whose steps have the bounds of the node."""
     least, most = tau.least_step[node], tau.most_step[node]
     of_left, of_right = bounded_step(left, least, most), bounded_step(right, least, most)
-    if order * (of_right - of_left) > 0:
+    if direction * (of_right - of_left) > 0:
         return -np.inf
     return bounded_fit(left, of_left) + bounded_fit(right, of_right)
 
@@ -93,24 +93,25 @@ def monotone_bound(steps, tau, p):
     steps = np.where(tau.sums[1, :n] > 0, np.clip(steps, least, most), 0)
     if n > 1:
         left, right = steps[::2], steps[1::2]
-        order, middle = find_orders(right - left, tau), left / 2 + right / 2
-        least[::2] = np.where(order > 0, middle, least[::2])
-        most[1::2] = np.where(order > 0, middle, most[1::2])
-        most[::2] = np.where(order < 0, middle, most[::2])
-        least[1::2] = np.where(order < 0, middle, least[1::2])
+        direction, middle = find_split_directions(right - left, tau), left / 2 + right / 2
+        least[::2] = np.where(direction > 0, middle, least[::2])
+        most[1::2] = np.where(direction > 0, middle, most[1::2])
+        most[::2] = np.where(direction < 0, middle, most[::2])
+        least[1::2] = np.where(direction < 0, middle, least[1::2])
     tau.least_step[:n], tau.most_step[:n] = least, most
     return steps
 
 
-def find_orders(rise, tau):
-    """Return the order of the children of each node above the present level: the direction of the
-    feature by which it is split. Where no sample with an entry goes right, it may be the other one,
-    if steps `rise` (n,) from left to right.
+def find_split_directions(rise, tau):
+    """Return the direction in which the children of each node above the present level are: that of
+    the feature by which it is split. Where no sample with an entry goes right, it may be the other
+    one, if steps `rise` (n,) from left to right.
     """
     feature = tau.feature_of[: len(rise)]
     at = np.minimum(np.searchsorted(tau.monotone, feature), len(tau.monotone) - 1)
-    order = np.where(tau.monotone[at] == feature, tau.direction[at], 0)
-    return np.where(np.isinf(tau.high[: len(rise)]) & (order * rise > 0), -order, order)
+    direction = np.where(tau.monotone[at] == feature, tau.direction[at], 0)
+    against = np.isinf(tau.high[: len(rise)]) & (direction * rise > 0)
+    return np.where(against, -direction, direction)
 
 
 RULES = {

@@ -99,26 +99,26 @@ def search(node, bins, sums, missing, code, tau, p):
     """
     g, h = 0, 0
     some = missing[0] != 0 or missing[1] != 0
-    order = p.rule.direction(code // CODE, tau)
+    direction = p.rule.direction(code // CODE, tau)
     for b in range(bins):
         at = 2 * (node * bins + b)
         g += sums[at]
         h += sums[at + 1]
         if b == bins - 1:
-            order = 0
-        attempt(g, h, node, order, code + 2 * b, tau, p)
+            direction = 0
+        attempt(g, h, node, direction, code + 2 * b, tau, p)
         if some:
-            attempt(g + missing[0], h + missing[1], node, order, code + 2 * b + 1, tau, p)
+            attempt(g + missing[0], h + missing[1], node, direction, code + 2 * b + 1, tau, p)
 
 
-def attempt(left_g, left_h, node, order, code, tau, p):
+def attempt(left_g, left_h, node, direction, code, tau, p):
     """Offer a split if both sides are heavy enough."""
     right_h = tau.sums[1, node] - left_h
     if left_h < tau.least_h or right_h < tau.least_h:
         return
     of_left, of_right = left_g * tau.unit_g, (tau.sums[0, node] - left_g) * tau.unit_g
     left, right = left_h * tau.unit_h + p.l2, right_h * tau.unit_h + p.l2
-    fit = p.rule.fit((of_left, left), (of_right, right), node, order, tau, p)
+    fit = p.rule.fit((of_left, left), (of_right, right), node, direction, tau, p)
     gain = fit - tau.fit[node]
     if gain > tau.least_gain:
         tau.best[node].add(gain, code)

@@ -10,7 +10,6 @@ import math
 
 from tux.apps.blockpg.samples import check_positive_weight
 from tux.apps.gbdt.bins import into_bins
-from tux.apps.gbdt.directions import read_directions
 from tux.apps.gbdt.growing import derive
 from tux.apps.gbdt.units import BITS, set_units
 from tux.apps.linear.samples import unknown_classes
@@ -82,7 +81,7 @@ def check_parameters(program, loss):
                 f"{name} has no effect with the loss {program.loss}",
                 do=f"leave {name} out, or choose the loss {of}",
             )
-    if read_directions(program.monotone) and loss.renews:
+    if program.monotone and loss.renews:
         raise UsageError(
             f"monotone cannot hold with the loss {program.loss}, which renews the weights of "
             "leaves",

@@ -12,7 +12,7 @@ from support.oracles.gbdt_oracle import FIELDS, edges_of, grow, score_samples
 
 import tux
 from tux.apps.gbdt import rules
-from tux.apps.gbdt.directions import by_number, read_directions
+from tux.apps.gbdt.directions import by_number, read_directions, write_directions
 from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.gbdt.losses import LOSSES
 from tux.cli.main import main
@@ -192,6 +192,22 @@ def test_directions_are_read():
     assert by_number(Row(directions="3:-1,10:1")) == [(3, -1), (10, 1)]
 
 
+@pytest.mark.parametrize(
+    ("text", "one_form"),
+    [
+        ("price:-1, age:1,x:0", "age:+1,price:-1"),
+        ('c:d:1,"a,b:-1"', '"a,b:-1",c:d:+1'),
+        ('"say ""a"":1"', '"say ""a"":+1"'),
+        ("x:0", ""),
+        ("", ""),
+    ],
+)
+def test_directions_have_one_form(text, one_form):
+    assert write_directions(text) == write_directions(one_form) == one_form
+    assert read_directions(text) == read_directions(one_form)
+    assert GBDT(monotone=text).parameters["monotone"] == GBDT(monotone=text).monotone == one_form
+
+
 # Runs.
 
 
@@ -211,7 +227,7 @@ def test_wrong_directions_are_refused(text, code, value):
 
 
 def test_quantiles_are_refused():
-    assert GBDT(loss="quantile", monotone="age:0").monotone == "age:0"  # which says nothing
+    assert GBDT(loss="quantile", monotone="age:0").monotone == ""  # it says nothing
     with pytest.raises(tux.UsageError, match=message("monotone-cannot-hold-with-the")):
         GBDT(loss="quantile", monotone="age:1")
 
@@ -231,7 +247,9 @@ def test_columns_have_directions_by_name(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert main(["info", "one"]) == 0
     shown = capsys.readouterr().out
-    assert "monotone price:-1,age:+1" in shown and "0:1,4:-1" not in shown
+    assert "monotone age:+1,price:-1" in shown and "0:1,4:-1" not in shown
+    same = ["--monotone", " age:1, b:0,price:-1"]
+    assert main([*run, *same, "--from", "one", "--epochs", "1"]) == 0
     assert main([*run, "--from", "one", "--epochs", "1", "--out", "two"]) == 0
     assert tux.load("two").program.monotone == program.monotone
     assert main([*run, "--from", "one", "--monotone", "age:1"]) == 2

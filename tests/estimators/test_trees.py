@@ -138,9 +138,19 @@ def test_monotone_features_are_those_of_the_program(named):
 
 
 def test_wrong_directions_are_refused():
-    for given in ([1, 0], [2, 0, 0, 0, 0], {"a": 1}):
-        with pytest.raises(ValueError, match="monotonic_cst"):
-            tux.BoostedTreesRegressor(monotonic_cst=given).fit(X, STEP)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    for given, samples, why in (
+        ([1, 0], X, r"the shape \(2,\), and X has 5 features"),
+        (1, X, r"the shape \(\), and X has 5 features"),
+        ([2, 0, 0, 0, 0], X, "other directions than 1, -1 and 0"),
+        ([0.5, 0, 0, 0, 0], X, "other directions than 1, -1 and 0"),
+        (["up", 0, 0, 0, 0], X, "other directions than 1, -1 and 0"),
+        ({"a": 1}, X, "names 'a', and X has no column"),
+        ({"a": 1, "f": 1}, frame, "names 'f', and X has no column"),
+        ({"a": np.nan}, frame, "other directions than 1, -1 and 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^monotonic_cst .*{why}"):
+            tux.BoostedTreesRegressor(monotonic_cst=given).fit(samples, STEP)
     quantile = tux.BoostedTreesRegressor(loss="quantile", monotonic_cst=[1, 0, 0, 0, 0])
     with pytest.raises(tux.UsageError, match="^monotonic_cst cannot hold with the loss quantile"):
         quantile.fit(X, STEP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,6 @@ from tux.estimators.conventions import (
     RegressorMixin,
     check_is_fitted,
     validate_data,
-    validation,
 )
 from tux.estimators.fitting import fit, history_of, scores, starting_run
 from tux.estimators.matrices import (
@@ -80,12 +80,28 @@ class BoostedTrees(MatrixEstimator):
         self._run, self._chosen = starting_run(fitted), chosen
 
     def _directions(self) -> str:
-        """Return the directions of features as the text that the program reads. ValueError unless
-        they are as scikit-learn has them.
+        """Return the directions of features as the text that the program reads. ValueError for
+        other numbers than 1, -1 and 0, and for features that X does not have.
         """
         given = getattr(self, "monotonic_cst", None)  # one that was pickled earlier has none
-        directions = validation._check_monotonic_cst(self, given)
-        return ",".join(f"{k}:{directions[k]}" for k in np.flatnonzero(directions))
+        if given is None:
+            return ""
+        if isinstance(given, Mapping):
+            names = [*getattr(self, "feature_names_in_", ())]
+            if unknown := [name for name in given if name not in names]:
+                raise ValueError(
+                    f"monotonic_cst names {unknown[0]!r}, and X has no column of this name"
+                )
+            given = [given.get(name, 0) for name in names]
+        directions = np.asarray(given)
+        if directions.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"monotonic_cst has the shape {directions.shape}, and X has {self.n_features_in_} "
+                "features: give a direction for each, or a dict by the names of columns"
+            )
+        if not np.isin(directions, (-1, 0, 1)).all():
+            raise ValueError("monotonic_cst has other directions than 1, -1 and 0")
+        return ",".join(f"{k}:{int(directions[k])}" for k in np.flatnonzero(directions))
 
     def contributions(self, X: Any) -> np.ndarray:
         """Return the SHAP values of samples `X` (n, features): what each feature adds to the
