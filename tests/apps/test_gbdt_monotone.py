@@ -259,6 +259,16 @@ def test_columns_have_directions_by_name(tmp_path, capsys, monkeypatch):
     assert "no feature of the training data has the id 'prize'" in told and "price" in told
 
 
+@pytest.mark.slow
+def test_several_workers_are_verified(tmp_path, capsys):
+    x, y = draw("squared", n=40, share=1.0)
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(x, y, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,c,d,e,label", *rows]) + "\n")
+    run = ["run", "gbdt", str(tmp_path / "a.csv"), "--loss", "squared", "--max-depth", "2"]
+    assert main([*run, "--monotone", "c:-1,a:+1", "--epochs", "2", "--verify", "--no-jit"]) == 0
+    assert "the same on 1, 2 and 3 workers" in capsys.readouterr().out
+
+
 def test_features_of_libsvm_have_directions_by_number(tmp_path):
     lines = [f"{k % 7} 10:{k % 5 + 1} 2:{k % 3 + 1}" for k in range(40)]
     (tmp_path / "a.svm").write_text("\n".join(lines) + "\n")

@@ -4,12 +4,14 @@ every layout.
 
 import numpy as np
 import pytest
+from numba import typeof
 from support.programs.programs import random_pairs
 
 from tux import Edge, Program, Vertex, data, mirror, uniform, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError, ProgramError
+from tux.graph import sorting
 from tux.graph.local import LocalGraph, LocalVertices
 
 
@@ -110,6 +112,25 @@ def test_every_layout_finds_its_fields():
     layouts.append(edges.walk_tiled("user", np.array([0, 20]), 15, (8, 8)))
     for layout in layouts:
         check_layout(graph, edges, layout)
+
+
+def test_a_fork_compiles_the_loop_that_tiles_call(monkeypatch):
+    """Its arguments have the same types, in the edges' own order and in another one."""
+    beside, called, places = set(), set(), sorting._places
+
+    def note_fork(forks, function, *arguments):
+        beside.add(tuple(map(typeof, arguments)))
+
+    def note_call(*arguments):
+        called.add(tuple(map(typeof, arguments)))
+        places(*arguments)
+
+    monkeypatch.setattr(sorting, "compile_beside", note_fork)
+    monkeypatch.setattr(sorting, "_places", note_call)
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0).edges
+    edges.walk_tiled("item", np.array([0, 4, 15]), 20, (8, 8))
+    assert len(edges.walk_tiled("user", np.array([0, 20]), 15, (8, 8)).index) == 80
+    assert beside == called and len(called) == 1
 
 
 def test_grouped_layout():
