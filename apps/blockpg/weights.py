@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tux.apps.blockpg.quality import TESTS
-from tux.program.program import Program
+from tux.program.program import Program, remark_on_end
 from tux.program.report import Model, Report
 from tux.program.returns import call_hook
 
@@ -38,14 +38,14 @@ class SparseReport(Report):
         }
 
     def remarks(self, program, records):
-        """Remark that a path has ended before its last penalty."""
+        """Remark that a path has ended before its last penalty, or the run before its optimum."""
         reached = records[-1].get("penalty_l1", program.l1) if records else program.l1
         if program.path > 1 and reached > program.l1:
             return [
                 f"the path has ended at l1 {reached:.6g} instead of {program.l1:g}; more --epochs "
                 "let it go on"
             ]
-        return []
+        return remark_on_end(program, records, program.tol) if program.tol > 0 else []
 
     def history(self, program, records):
         """Return the path."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.program.program import remark_on_end
 from tux.program.report import Report
 
 TOP = 8  # features that a cluster is told by
@@ -26,6 +27,10 @@ class ClusterReport(Report):
                 "cluster": rows,
             }
         }
+
+    def remarks(self, program, records):
+        """Remark that the centers still move; with mini-batches they always do."""
+        return [] if program.batch_size else remark_on_end(program, records, program.tol)
 
     def exports(self):
         """Return the form of export: the centers, with the names of their coordinates."""

@@ -11,7 +11,9 @@ from tux.apps.linear.batches import describe_batches
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import best_penalty, path_rows
 from tux.apps.linear.updates import UPDATES
+from tux.apps.linear.wolfe import SEARCHING
 from tux.program.input import class_names
+from tux.program.program import remark_on_end
 
 SHOWN = 5  # classes
 LOWER = 1.1  # a rise by less is the noise of mini-batches
@@ -53,13 +55,15 @@ class LinearReport(SparseReport):
         return lines
 
     def remarks(self, program, records):
-        """Return remarks: the objective has been lower before, or a path has ended too early."""
+        """Return remarks: the objective has been lower before, or the run has ended too early."""
         reached = records[-1].get("penalty_l2", program.l2) if records else program.l2
         if program.path > 1 and reached > program.l2:
             return [
                 f"the path has ended at l2 {reached:.6g}, before {program.l2:g}; with more epochs "
                 "(and patience, if there is one) it goes on"
             ]
+        if program.solver in SEARCHING and program.tol > 0:
+            return remark_on_end(program, records, program.tol)
         found = [record["objective"] for record in records if "objective" in record]
         if not found or found[-1] <= LOWER * min(found):
             return []

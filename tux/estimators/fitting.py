@@ -28,7 +28,7 @@ from tux.predict.scorer import Scorer
 from tux.program import sources
 from tux.program.input import Bags, Points, Samples
 from tux.program.params import internal_names
-from tux.program.program import Program, score_of
+from tux.program.program import NOT_CONVERGED, Program, score_of
 from tux.program.report import Model
 from tux.run_folder.folder import App, DataOrigin
 from tux.run_folder.folder import RunRecord as Record
@@ -41,8 +41,11 @@ class _Warnings(NullWatcher):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
-        """Issue one warning of Python."""
-        warn_caller(flags_to_arguments(text))
+        """Issue one warning of Python; not of a run that has not converged, of which estimators
+        warn in the words of scikit-learn, where that does.
+        """
+        if not text.startswith(NOT_CONVERGED):
+            warn_caller(flags_to_arguments(text))
 
 
 def fit(

@@ -17,7 +17,7 @@ import numpy as np
 
 from tux.base.callers import warn_caller
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import did_you_mean
+from tux.base.text import did_you_mean, plural
 from tux.program.base_program import BaseProgram
 from tux.program.checks import (
     check_formulas,
@@ -42,7 +42,7 @@ from tux.program.params import (
     take_internal,
     use_present_names,
 )
-from tux.program.report import Report
+from tux.program.report import Records, Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
 
@@ -316,6 +316,23 @@ def uses_held_out(program: type[Program]) -> bool:
     """Return whether a program uses edges that are held out: it evaluates or judges."""
     report = type(program.report)
     return evaluates(program) or report.judge is not Report.judge
+
+
+NOT_CONVERGED = "the run has not converged"
+"""The beginning of the remark of a run that has ended too early."""
+
+
+def remark_on_end(program: Program, records: Records, tolerance: float) -> list[str]:
+    """Return the remark that the epochs of a run have ended before the program says that it has
+    converged, if so: for `Report.remarks`.
+    """
+    if not records or has_converged(program, dict(records[-1])):
+        return []
+    ended = plural(records[-1]["epoch"], "epoch")
+    return [
+        f"{NOT_CONVERGED}: it has ended after {ended}, before it reached --tol {tolerance:g}; "
+        "raise --epochs or --tol"
+    ]
 
 
 def has_converged(program: Program, metrics: dict[str, float]) -> bool:
