@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tux.apps.als import conjugate, normal, prior
-from tux.apps.als.counts import copy_count, count, count_ratings, set_offset
+from tux.apps.als.counts import UNITS, copy_count, count, count_ratings, set_offset
 from tux.apps.als.feedback import Feedback
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.mf.biases import CHOICES, bias_shape, numbers_of_vertex
@@ -75,6 +75,7 @@ class ALS(Program):
         offset=value("f8"),
         gram=value("f4", gram_shape, kept=False),
         products=total("f8", gram_shape),
+        **UNITS,
         **prior.CONTEXT,
         **{name: total() for name in ("edges", "loss", "norms")},
     )
@@ -96,7 +97,7 @@ class ALS(Program):
 
     def setup(self):
         counts = Exchange(count), Exchange(count_ratings, over="item", additive=True)
-        return [*counts, Apply("item", copy_count), GlobalSync(set_offset)]
+        return [*counts, GlobalSync(set_offset), Apply("item", copy_count)]
 
     def setup_from(self):
         counts = Exchange(prior.count_more), Exchange(count_ratings, over="item", additive=True)

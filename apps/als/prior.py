@@ -15,7 +15,10 @@ Each epoch begins with the x of the last, so it counts the new ratings once more
 
 from __future__ import annotations
 
+import numpy as np
+
 from tux import axpy
+from tux.apps.als.counts import set_unit
 from tux.apps.mf.biases import numbers_of_vertex
 from tux.program.fields import total, value
 from tux.stages import GlobalSync
@@ -35,16 +38,18 @@ CONTEXT = {
 
 
 def count_more(user, edges, tau):
-    """Count a user's new ratings beside those before, and add up their sizes."""
+    """Count a user's new ratings beside those before, and add up their sizes and squares."""
     user.old = user.n
     user.n += len(edges)
     tau.edges += len(edges)
     for edge in edges:
         tau.loss += abs(edge.value)
+        tau.norms += np.float64(edge.value) ** 2
 
 
 def set_weight(tau, p):
-    """Set the mean weight of a new rating, which stands for that of an old one."""
+    """Set the mean weight of a new rating, which stands for that of an old one, and the unit."""
+    set_unit(tau, p)
     tau.weight = p.alpha * tau.loss / tau.edges if p.implicit else 1.0
 
 

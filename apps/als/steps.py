@@ -4,7 +4,8 @@ the solution x of A x = b, from the x of the last sweep. A is never formed.
     r = b - A x;  d = r
     repeat:  a = r.r / d.A d;  x += a d;  r -= a A d;  d = r + (r.r after / r.r before) d
 
-Products are added up in double precision, as small errors of a step grow in the next ones.
+Products are added up in double precision, as small errors of a step grow in the next ones. What is
+taken for 0 follows the unit of ratings (`tux.apps.als.counts`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,6 @@ import numpy as np
 
 from tux import axpy
 from tux.apps.als.edges import pull
-
-ENOUGH = 1e-20
-"""Of r.r: nothing is left to be done."""
-
-FLAT = 1e-6
-"""Of d.A d / d.d: along such a d nothing is to be gained, as without a penalty where a vertex has
-fewer edges than dimensions. What 32 bits leave of it is rounding.
-"""
 
 
 def penalty(n, p):
@@ -76,14 +69,14 @@ def advance(x, n, old, r, d, got, square, tau, p):
     """Make a step, from got = the edges' part of -A d, which is changed. Return r.r after it, 0 if
     there is no further step.
     """
-    if square <= ENOUGH:
+    if square <= tau.enough:
         return square
     shared_part(d, got, tau, p)
     prior_part(d, old, got, tau)
     for k in range(len(got)):
         got[k] -= penalty(n, p) * d[k]
     curvature = -product(d, got)
-    if curvature <= FLAT * product(d, d):
+    if curvature <= tau.flat * product(d, d):
         return 0.0
     a = square / curvature
     for k in range(len(x)):

@@ -10,11 +10,14 @@ from support.messages import message
 from support.oracles.als_oracle import AlsFactors
 from support.programs.programs import both, column, drive, run_steps, start
 
+import tux
 from tux.apps.als import ALS, conjugate, normal
+from tux.apps.als.counts import set_unit
 from tux.apps.als.edges import weigh
 from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
 from tux.base.errors import UsageError
 from tux.program.stage import Cluster
 from tux.stages import Exchange, Score
@@ -147,8 +150,43 @@ def test_steps_end_where_only_rounding_is_left(rest):
     """As without a penalty: a step along such a direction would be of any length."""
     x, r, d, got = (np.array(v, np.float32) for v in ([2, 0], [0, 1e-6], [0, 1], [0, rest]))
     p = Row(rank=2, reg=np.float32(0), plain=False, implicit=False)
-    assert advance(x, np.float32(3), 0, r, d, got, 1e-12, Row(), p) == 0
+    tau = Row(enough=1e-20, flat=1e-6)
+    assert advance(x, np.float32(3), 0, r, d, got, 1e-12, tau, p) == 0
     assert x.tolist() == [2, 0]
+
+
+def units(size, **of):
+    """Return what follows the unit of ratings, of which the root of the mean square is `size`."""
+    tau, p = Row(norms=10 * size**2, edges=10), ALS(**of)
+    set_unit(tau, Row(implicit=p.implicit, biases=Row(width=int(p.biases))))
+    return tau.first_size, tau.enough, tau.flat
+
+
+def test_the_unit_of_ratings():
+    ordinary = 1, 1e-20, 1e-6
+    assert units(1.0) == units(3.7) == units(8.5) == units(0.0) == ordinary
+    assert units(4e7, implicit=True) == units(4e7, biases=True) == ordinary
+    assert units(3700.0) == pytest.approx((1000**0.5, 1e-11, 1e-3), rel=1e-9)
+    assert units(0.0037) == pytest.approx((0.001**0.5, 1e-29, 1e-9), rel=1e-9)
+    assert units(0.0037, biases=True) == pytest.approx((1, 1e-29, 1e-9), rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", [{}, {"steps": 0}, {"center": True}])
+@pytest.mark.parametrize("unit", [1000.0, 1e-6])
+def test_predictions_follow_the_unit_of_ratings(of, unit):
+    """All ratings are multiplied by a power of ten, and the penalty with them."""
+    rng = np.random.default_rng(3)
+    pairs = rng.choice(40 * 30, 700, replace=False)
+    u, i = pairs // 30, pairs % 30
+    r = np.round(3.5 + (rng.normal(size=(40, 3))[u] * rng.normal(size=(30, 3))[i]).sum(axis=1))
+    found = []
+    for size in (1.0, unit):
+        data = from_arrays(u, i, ends=("user", "item"), value=(size * r).astype("f4"))
+        run = tux.run(ALS(rank=4, reg=0.05 * size, **of), data, epochs=5, progress=False)
+        x, y = run.vertices["user"]["f"], run.vertices["item"]["f"]
+        found.append(x @ y.T / size)
+    assert found[1] == pytest.approx(found[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("steps", [0, 8])
