@@ -16,7 +16,7 @@ SURE = 1e-5
 """Share of |x|^2 + |c|^2 by which squared distances in 32 bits are surely no more than wrong, where
 inner products have few terms."""
 TERM = 2.0**-24
-"""The same share for each term, where there are many: so much is lost where one is added."""
+"""The same share for each term, where there are many: adding a term loses no more."""
 SMALLEST_SQUARE = 2.0**-125
 """What squared distances in 32 bits may be wrong by where numbers are so small that they have fewer
 bits."""
@@ -44,9 +44,8 @@ def doubt(square, near, terms):
     product has so many terms. As |c|^2 is at most 2 |x|^2 + 2 |x - c|^2, the sum |x|^2 + |c|^2 is
     at most 3 `square` + 2 `near`.
     """
-    return (
-        max(SURE, terms * TERM) * (3 * np.float64(square) + 2 * np.float64(near)) + SMALLEST_SQUARE
-    )
+    both = 3 * np.float64(square) + 2 * np.float64(near)
+    return max(SURE, terms * TERM) * both + SMALLEST_SQUARE
 
 
 def settle(square, near, terms):
