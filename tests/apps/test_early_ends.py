@@ -15,6 +15,7 @@ MOVE = {"epoch": 20, "inertia": 7.0, "moved": 4.0, "shift": 1e-3}
         (tux.Linear(), STEP, "3 epochs, before it reached --tol 1e-05"),
         (tux.Linear(solver="newton"), STEP, "3 epochs"),
         (tux.Linear(solver="newton"), STEP | {"gradient": 1e-6}, ""),
+        (tux.Linear(), {"epoch": 0, "objective": 7.0}, ""),  # as asked for
         (tux.Linear(tol=0.0), STEP, ""),
         (tux.Linear(solver="adam"), {"epoch": 3}, ""),
         (tux.BlockPG(), PASS, "1 epoch, before it reached --tol 1e-07"),

@@ -326,9 +326,10 @@ def remark_on_end(program: Program, records: Records, tolerance: float) -> list[
     """Return the remark that the epochs of a run have ended before the program says that it has
     converged, if so: for `Report.remarks`.
     """
-    if not records or has_converged(program, dict(records[-1])):
+    last = dict(records[-1]) if records else {}
+    if not last.get("epoch") or has_converged(program, last):
         return []
-    ended = plural(records[-1]["epoch"], "epoch")
+    ended = plural(last["epoch"], "epoch")
     return [
         f"{NOT_CONVERGED}: it has ended after {ended}, before it reached --tol {tolerance:g}; "
         "raise --epochs or --tol"
