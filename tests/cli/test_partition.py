@@ -382,8 +382,10 @@ def test_a_header_is_no_edge(tux, here, header):
     assert "r.csv: 60 edges" in out
 
 
-def test_a_row_that_may_be_one_of_names_is_told(tux, here):
+def test_a_row_that_may_be_one_of_names_is_told(tux, here, capsys):
     (here / "friends.csv").write_text("who,friend\nann,bob\nbob,cid\ncid,ann\ndan,ann\n")
     code, out, err = tux("friends.csv --parts 2 --method random")
     assert code == 0 and "5 edges" in out
     assert "row 1, who, friend, is read as an edge" in err
+    assert main(["info", "friends.csv"]) == 0
+    assert "friends.csv: row 1, who, friend, is read as an edge" in capsys.readouterr().err

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from tux.arrays.edges import EdgeData
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import use_threads
@@ -41,6 +42,7 @@ from tux.compare.partitioners import (
 )
 from tux.figures import figures, plots
 from tux.graph.union import Union
+from tux.inputs.sizes import COUNTED, untyped_oddities
 from tux.inputs.untyped import (
     UntypedGraph,
     read_for_program,
@@ -78,8 +80,8 @@ def partition(args: Namespace) -> None:
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
         graph = read_typed_graph(args, program, watch.warn) if program else _read(args)
-        for note in () if program else graph.edges.notes:
-            watch.warn(f"{data_name(args.graph)}: {note}")
+        for text in () if program else _oddities(args.graph, graph.edges):
+            watch.warn(text)
         for text in _describe_graph(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
@@ -127,6 +129,11 @@ def _graph(args: Namespace) -> UntypedGraph:
     bipartite = True if args.bipartite else False if args.one_type else None
     graph = read_graph(source, format, bipartite, args.columns)
     return graph._replace(unlabelled=why)
+
+
+def _oddities(path: str, edges: EdgeData) -> Iterator[str]:
+    """Yield lines about what is odd in edges; pairs that repeat are not counted in very many."""
+    return untyped_oddities(edges, path, edges.duplicates if len(edges) <= COUNTED else 0)
 
 
 def _judge(args: Namespace, graph: UntypedGraph, program: Program | None) -> Judge:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
@@ -25,9 +27,17 @@ from tux.cli.partition_types import (
     whole_type,
 )
 from tux.compare.partitioners import describe_cut_type
+from tux.graph.cut_folder import without_edges
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
+from tux.inputs.loaded_graph import (
+    add_rows_read,
+    odd_ids_lines,
+    read_bare_graph,
+    totals_of_types,
+)
 from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types
+from tux.inputs.sizes import oddities_by_type, sizes_of, untyped_oddities
 from tux.inputs.tables_in_shares import table_lines
 from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
@@ -82,7 +92,7 @@ def partition_in_shares(args: Namespace, program: Program | None = None) -> None
             raise without_skipping(error) from None
         except MustReadWhole as error:
             raise UsageError(error.what, do="leave --workers out") from None
-        for text in table_lines(graph, job.tables):
+        for text in (*_edge_lines(args, job, graph, program), *table_lines(graph, job.tables)):
             watch.warn(text)
     for text in _describe_cut(args, job, why, graph):
         show.say(text)
@@ -209,6 +219,30 @@ def _can_be_read_again(path: str) -> bool:
         return path != STANDARD and not stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
         return path != STANDARD
+
+
+def _edge_lines(
+    args: Namespace, job: LoadingJob, graph: LoadedGraph, program: Program | None
+) -> Iterator[str]:
+    """Yield the lines that reading the whole says of the edges."""
+    folder = Path(args.out)
+    how = {
+        "tables": not (job.edges[""].samples or job.edges[""].bags),
+        "every": len(job.edges) == 1 and not job.tables,
+    }
+    if program:
+        data = wrap_data(program, args.graph)
+        formats = {name: Format(own.format) for name, own in job.edges.items()}
+        read = read_bare_graph(folder, program, graph, **how)
+        yield from odd_ids_lines(folder, program, read, data, formats, None)
+        counted = totals_of_types(graph, program.edge.repeats)
+        sizes = sizes_of(read, None, counted, program.edge.repeats)
+        yield from oddities_by_type(program, sizes, (read, data), (None, ""), counted)
+        return
+    numbers = {name: np.dtype(dtype) for name, dtype in job.fields[""].items()}
+    bare = without_edges(folder, job.plan.ends, numbers)
+    read = add_rows_read(bare, folder, graph, **how)
+    yield from untyped_oddities(read, args.graph, graph.repeated_edges())
 
 
 def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
