@@ -18,8 +18,8 @@ VALUE = {"value": "f8"}
 
 LINES = [  # form, line, what is wrong with it
     ("lda-c", "x 1:1", "'x' is no number of words"),
-    ("lda-c", "2 1:1", "2 words are announced, but there are 1"),
-    ("lda-c", "1 1:1 2:1", "1 words are announced, but there are 2"),
+    ("lda-c", "2 1:1", "announces 2 words, but there are 1"),
+    ("lda-c", "1 1:1 2:1", "announces 1 word, but has 2"),
     ("lda-c", "1 1:0", "count of word 1 is '0', but a count is at least 1"),
     ("lda-c", "1 1:-3", "count of word 1 is '-3', but a count is at least 1"),
     ("lda-c", "1 1:1.5", "count of word 1 is '1.5', not a whole number"),

@@ -294,7 +294,7 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
         return read_edges(
             path,
             ends,
-            {"value": "f4"} if columns.count(",") == 2 else {},
+            {"value": "f4"} if columns.count(",") > 1 else {},
             columns=columns,
             on_bad_row="skip",
             format=format,

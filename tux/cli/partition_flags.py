@@ -104,13 +104,9 @@ def _graph(flags: Flags) -> None:
 def _volume(flags: Flags) -> None:
     """Declare the flags that say by what a cut is judged."""
     size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
-    flags.add("--row-bytes", size, metavar="N[,N]", default="4")
-    flags.add(
-        "--syncs",
-        "synchronisations of a cut vertex an epoch, likewise [default 1]",
-        metavar="N[,N]",
-        default="1",
-    )
+    flags.add("--row-bytes", size, metavar="N[,N]")
+    often = "synchronisations of a cut vertex an epoch, likewise [default 1]"
+    flags.add("--syncs", often, metavar="N[,N]")
 
 
 def _output_flags(flags: Flags) -> None:

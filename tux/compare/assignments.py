@@ -50,7 +50,7 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
     if count != edges:
         raise DataError(
             f"{count:,} parts for {edges:,} edges",
-            where=f"{path}:{last}",
+            where=f"{path}:{last}" if last else str(path),
             do="There must be one line for each edge, in the order of the graph's file.",
         )
     return np.concatenate(pieces)
