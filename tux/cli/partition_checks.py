@@ -1,4 +1,4 @@
-"""What of the flags of ``tux partition`` can be checked before anything is read."""
+"""Checks of the flags of ``tux partition`` before anything is read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def check_graph_flags(args: Namespace, program: Program | None) -> None:
     several edge types. UsageError and DataError.
     """
     if args.bipartite and args.one_type:
-        raise UsageError("--bipartite and --one-type contradict each other", do="leave one of them out")
+        raise UsageError(
+            "--bipartite and --one-type contradict each other", do="leave one of them out"
+        )
     check_sample_flags(args)
     try:
         capacity(1, args.parts, args.cap)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tux.base.parallel import MOST_THREADS
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
+from tux.options.rules import TABLE
 
 
 def partition_flags() -> Flags:
@@ -93,8 +94,7 @@ def _graph(flags: Flags) -> None:
         "--vertices",
         "table of vertices and their data, for --out; TYPE is vertex, or source or target, or "
         "sample or feature",
-        metavar="TYPE=FILE",
-        action="append",
+        TABLE,
     )
     flags.add(
         "--labels", "GRAPH holds samples, and this their labels: text, one a line, or .npy", INPUT
