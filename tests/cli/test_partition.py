@@ -211,7 +211,7 @@ def test_undirected_edges_are_judged_once_and_written_both_ways(tux, here):
     [
         ("a.csv", "user,thing\n1,1\n2,1\n", "two types, as it has a column 'user'"),
         ("a.txt", "a x\nb x\n", "two types, as no id occurs on both sides"),
-        ("a.txt", "1 2\n2 3\n", "one type, as 1 ids occur on both sides"),
+        ("a.txt", "1 2\n2 3\n", "one type, as 1 id occurs on both sides"),
         (
             "a.dat",
             "".join(f"{i % 9 + 1}::{i % 5 + 1}::3.5\n" for i in range(45)),

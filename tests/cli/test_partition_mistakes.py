@@ -1,4 +1,4 @@
-"""Mistakes in commands of ``tux partition``, and which of them are told before the graph is read."""
+"""Mistakes in commands of ``tux partition``, and which are told before the graph is read."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def tux(capsys):
         ("links.txt", 2, "--parts", "--help"),
         ("links.txt --parts 0", 2, "at least 1", "--help"),
         ("links.txt --parts 40000", 2, "1 to 32,767", "--help"),
-        ("links.txt --parts 4 --cap 0.9", 2, "cannot be below the mean", "--help"),
+        ("links.txt --parts 4 --cap 0.9", 2, "--cap 0.9: the largest part cannot be below", "1.05"),
         (
             "links.txt --parts 4 --method randon",
             2,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
+from tux.base.disk import check_folder
 from tux.base.errors import UsageError
-from tux.base.text import did_you_mean
+from tux.base.text import did_you_mean, plural
 from tux.cli import show
 from tux.cli.flags import OUTPUT, REAL, Flags, number
 
@@ -27,9 +28,12 @@ def generate(argv: list[str]) -> int:
                 "--help"
             )
             return 0
+        near = did_you_mean(argv[0], kinds) if argv else ""
         raise UsageError(
-            "tux generate: what?",
-            do=f"{did_you_mean(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}",
+            f"tux generate makes no data called {argv[0]}"
+            if argv
+            else "tux generate: name the kind of data",
+            do=f"{near}name one of: {', '.join(kinds)}",
         )
     return kinds[argv[0]](argv[1:])
 
@@ -47,7 +51,11 @@ def _parse_sizes(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int)
         "--seed", "another seed makes other data of the same shape [default 0]", number(), default=0
     )
     flags.add("--out", out, OUTPUT, required=True)
-    return flags.parse(argv)
+    args = flags.parse(argv)
+    for name in ("out", "test", "vocab"):
+        if path := getattr(args, name, None):
+            check_folder(path)
+    return args
 
 
 def _add_held_out(flags: Flags, name: str) -> None:
@@ -121,8 +129,8 @@ def _generate_corpus(argv: list[str]) -> int:
     show.phase(f"write {args.out}")
     write_corpus(data, args.out, args.vocab)
     show.say(
-        f"{args.out}: {args.documents:,} documents, {len(data):,} pairs of document and word, "
-        f"{args.tokens:,} tokens"
+        f"{args.out}: {plural(args.documents, 'document')}, {plural(len(data), 'pair')} of "
+        f"document and word, {plural(args.tokens, 'token')}"
     )
     return 0
 
@@ -178,7 +186,7 @@ def _generate_graph(argv: list[str]) -> int:
     source, target = graph(args.vertices, args.edges, seed=args.seed)
     show.phase(f"write {args.out}")
     write({"source": source, "target": target})
-    show.say(f"{args.out}: {len(source):,} edges")
+    show.say(f"{args.out}: {plural(len(source), 'edge')}")
     return 0
 
 
@@ -204,6 +212,6 @@ def _generate_clusters(argv: list[str]) -> int:
     data = clusters(args.points, args.features, args.clusters, args.spread, args.seed)
     show.phase(f"write {args.out}")
     write(data.columns())
-    show.say(f"{args.out}: {args.points:,} points")
+    show.say(f"{args.out}: {plural(args.points, 'point')}")
     show.say(f"the truth itself has an inertia of {data.inertia():.6g}")
     return 0

@@ -53,10 +53,18 @@ def info(
     graph are compared with their checksums first. `warn` is told what is odd in a file of edges.
     Raises DataError if `path` is neither of them nor a file of edges, and for a damaged file.
     """
+    run = os.path.isdir(path) and (is_run(path) or not holds_files(path))
+    if is_partitioned(Path(path)) or is_run(path):
+        given = {"--types": ends, "--columns": columns}
+        if flags := [flag for flag, value in given.items() if value is not None]:
+            raise UsageError(
+                f"{flags[0]} is about files of edges, and {path} is a folder that tux has written",
+                do=f"leave {flags[0]} out",
+            )
     if is_partitioned(Path(path)):
         compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
         return describe_parts(Path(path)) | compared
-    if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
+    if run:
         compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
         return describe_run(path) | compared
     if verify:

@@ -17,7 +17,7 @@ from tux.cli.flags import vertex_tables
 from tux.cli.partition_samples import asks_for_samples, check_sample_flags
 from tux.inputs.untyped import ONE, SAMPLED, TWO
 from tux.inputs.vertices import check_types
-from tux.partition.common.capacity import capacity
+from tux.partition.common.capacity import check_parts
 from tux.program.program import Program
 
 SEE = "see tux partition --help"
@@ -43,9 +43,14 @@ def check_graph_flags(args: Namespace, program: Program | None) -> None:
         )
     check_sample_flags(args)
     try:
-        capacity(1, args.parts, args.cap)
+        check_parts(args.parts)
     except ValueError as error:
         raise UsageError(str(error), do=SEE) from None
+    if args.cap is not None and args.cap < 1:
+        raise UsageError(
+            f"--cap {args.cap:g}: the largest part cannot be below the mean",
+            do="give 1 or more, as 1.05",
+        )
     for path in [*(args.imports or []), *_tables(args, program), args.labels]:
         if path and not is_read_once(path):
             head_of(path, 1)

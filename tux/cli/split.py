@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
 
@@ -25,7 +26,7 @@ def command(argv: list[str]) -> int:
     rule = HeldOutRule(args.by, args.test_share, args.time, args.seed)
     made = split_files(args.data, args.out, rule, args.columns, show.phase)
     for path, rows in zip((made.train, made.test), made.rows, strict=True):
-        show.say(f"{path}: {rows:,} rows")
+        show.say(f"{path}: {plural(rows, 'row')}")
     return 0
 
 

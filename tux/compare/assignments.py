@@ -15,6 +15,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.graph.cut import cut
 from tux.graph.store import save
 from tux.io.source.integer_lines import read_integer_lines
@@ -49,7 +50,7 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
         last = int(lines.number[-1]) if len(lines.number) else last
     if count != edges:
         raise DataError(
-            f"{count:,} parts for {edges:,} edges",
+            f"the file has {plural(count, 'part')} for {plural(edges, 'edge')}",
             where=f"{path}:{last}" if last else str(path),
             do="There must be one line for each edge, in the order of the graph's file.",
         )

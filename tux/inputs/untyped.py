@@ -15,6 +15,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.edges.columns import ITEMS, USERS
 from tux.io.edges.read import read_edges
 from tux.io.formats.edge_formats import EDGE_FORMATS
@@ -249,7 +250,7 @@ def _types_by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
         return True, "no id occurs on both sides"
     if numbers and (why := _numbering_reason(*sides, numbers)):
         return True, f"edges have numbers, and {why}"
-    return False, f"{both:,} ids occur on both sides"
+    return False, f"{plural(both, 'id')} occur{'s' * (both == 1)} on both sides"
 
 
 def _numbering_reason(
