@@ -142,6 +142,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("predict out", "needs DATA or --pairs FILE", "--help"),
         ("predict --pairs x.csv", "required: DIR", "--help"),
         ("info", "required: DIR|GRAPH", "--help"),
+        ("info ratings.csv ratings.csv", "unknown argument ratings.csv", "quote a pattern"),
         ("info ratings.csv --types a", "--types a are not two types", "user,item"),
     ],
 )

@@ -61,6 +61,9 @@ def tux(capsys):
         ("links.txt --parts 4 --method all,random", 2, "all are all methods", "all alone"),
         ("links.txt --parts 4 --method RANDOM", 2, "unknown method", "did you mean random?"),
         ("links.txt --parts 4 --method random,", 2, "lacks the name", "methods: random, bicut"),
+        ("links.txt --parts 4 p links.txt", 2, "unknown argument links.txt", "quote a pattern"),
+        ("links.txt p --parts 4 --json p", 2, "--json and --out name one file: p", "for each"),
+        ("links.txt p --parts 4 --one-type --vertices table.txt", 3, "no row", "Add the rows.\n"),
         ("links.txt --parts 4 --method auto", 2, "lets tux run choose", "methods: random"),
         (
             "links.txt --parts 4 --import few.txt",
@@ -76,7 +79,12 @@ def tux(capsys):
         ),
         ("links.txt --parts 4 --import none.txt", 3, "0 parts", "at none.txt\n"),
         ("links.txt --parts 4 --import blank.txt", 3, "the line is blank", "blank.txt:2"),
-        ("links.txt --parts 4 --import word.txt", 3, "'one' is no whole number", "word.txt:3"),
+        (
+            "links.txt --parts 4 --import word.txt",
+            3,
+            "'one' is no whole number",
+            "Each line is the part",
+        ),
         (
             "links.txt --parts 4 --import high.txt",
             3,
@@ -93,6 +101,7 @@ def test_mistakes(tux, here, words, code, what, do):
         "word": "0\n# no\none\n",
         "high": "0\n4\n",
         "none": "",
+        "table": "id,age\n0,1\n",
     }.items():
         (here / f"{name}.txt").write_text(text)
     found, _, err = tux(words)

@@ -18,7 +18,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.parallel import use_threads
 from tux.base.text import data_name, plural
 from tux.cli import show
-from tux.cli.flags import vertex_tables
+from tux.cli.flags import advise_pattern, vertex_tables
 from tux.cli.partition_checks import (
     SEE,
     check_graph_flags,
@@ -200,7 +200,8 @@ def _unify_names(args: Namespace) -> None:
             do="add --program PROG, or name the graph's file alone",
         )
     if len(others) > 1:
-        raise UsageError(f"unknown argument {others[1]}", do=SEE)
+        do = f"{advise_pattern(others[1])}{SEE}"
+        raise UsageError(f"unknown argument {others[1]}", do=do)
     args.folder = next(iter(others), None)
     args.graph = named or (args.graph[:1] if args.program else args.graph[0])
     if args.folder and args.out:

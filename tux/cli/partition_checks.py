@@ -14,6 +14,7 @@ from tux.base import disk
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli.flags import vertex_tables
+from tux.cli.overwrites import refuse_overwrites
 from tux.cli.partition_samples import asks_for_samples, check_sample_flags
 from tux.inputs.untyped import ONE, SAMPLED, TWO
 from tux.inputs.vertices import check_types
@@ -58,8 +59,9 @@ def check_graph_flags(args: Namespace, program: Program | None) -> None:
 
 def check_outputs(args: Namespace) -> None:
     """Refuse names of files to write that cannot be written. UsageError."""
-    for flag in ("json", "plot", "assignment", "out"):
-        path = getattr(args, flag)
+    outputs = {flag: getattr(args, flag) for flag in ("json", "plot", "assignment", "out")}
+    refuse_overwrites({f"--{flag}": path for flag, path in outputs.items() if path}, [])
+    for flag, path in outputs.items():
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise UsageError(
                 f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"

@@ -5,6 +5,7 @@ folder that `tux run` takes.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tux.base.errors import DataError
 from tux.base.text import plural
 from tux.graph.cut import cut
 from tux.graph.store import save
-from tux.io.source.integer_lines import read_integer_lines
+from tux.io.source.integer_lines import IntegerLines, read_integer_lines
 
 
 def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndarray:
@@ -29,7 +30,7 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
     """
     pieces = [np.empty(0, np.int16)]
     count, last = 0, 0
-    for lines in read_integer_lines(path, comment="#"):
+    for lines in _lines(path):
         widths = np.diff(lines.bounds)
         wrong = np.flatnonzero(widths != 1)
         if len(wrong):
@@ -55,6 +56,15 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
             do="There must be one line for each edge, in the order of the graph's file.",
         )
     return np.concatenate(pieces)
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[IntegerLines]:
+    """Yield the lines of an assignment."""
+    try:
+        yield from read_integer_lines(path, comment="#")
+    except DataError as error:
+        error.do = error.do or "Each line is the part of one edge."
+        raise
 
 
 def write_assignment(path: str | os.PathLike[str], parts: np.ndarray) -> None:
