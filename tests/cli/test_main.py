@@ -136,6 +136,13 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("generate ratings --users 0 --out x.csv", "--users: at least 1 is needed", "--help"),
         ("generate ratings --out x.doc", "does not say which kind", "end its name"),
         ("generate graph --vertices 5 --edges 25 --out x.csv", "25 edges between 5", "from 1 to 2"),
+        ("generate --out x.csv", "name the kind of data", "ratings"),
+        ("generate ratings --out x.csv --test-share 0.5", "without --test FILE", "with --test"),
+        (
+            "generate ratings --out x.csv --test y.csv --test-share 2",
+            "--test-share is 2",
+            "below 1",
+        ),
         ("generate graph --vertices 1 --out x.csv", "a graph of 1 vertex", "from 2 to"),
         ("generate ratings --out no/x.csv", "there is no folder no", "make the folder first"),
         ("generate corpus --out x.txt --vocab no/w", "there is no folder no", "make the folder"),

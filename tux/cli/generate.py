@@ -28,16 +28,18 @@ def generate(argv: list[str]) -> int:
                 "--help"
             )
             return 0
-        near = did_you_mean(argv[0], kinds) if argv else ""
+        named = argv[0] if argv and not argv[0].startswith("-") else ""
+        near = did_you_mean(named, kinds)
         raise UsageError(
-            f"tux generate makes no data called {argv[0]}"
-            if argv
+            f"tux generate makes no data called {named}"
+            if named
             else "tux generate: name the kind of data",
             do=f"{near}name one of: {', '.join(kinds)}",
         )
     return kinds[argv[0]](argv[1:])
 
 
+HELD_OUT = 0.1  # of the rows, where there is a file for them and no share is named
 TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
 
 
@@ -65,8 +67,16 @@ def _add_held_out(flags: Flags, name: str) -> None:
 
 
 def _held_out_share(args: Namespace) -> float:
-    """Return the share to hold out."""
-    return args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+    """Return the share to hold out. UsageError for a share without a file, or that is none."""
+    if args.test_share is None:
+        return HELD_OUT if args.test else 0.0
+    if not args.test:
+        raise UsageError("--test-share without --test FILE", do="name the file for it with --test")
+    if not 0 < args.test_share < 1:
+        raise UsageError(
+            f"--test-share is {args.test_share:g}", do="give a share above 0 and below 1"
+        )
+    return float(args.test_share)
 
 
 def _tell_files(args: Namespace, rows: Sequence[int], name: str) -> None:
