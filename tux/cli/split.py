@@ -24,7 +24,7 @@ def command(argv: list[str]) -> int:
     from tux.inputs.split import split_files
 
     rule = HeldOutRule(args.by, args.test_share, args.time, args.seed)
-    made = split_files(args.data, args.out, rule, args.columns, show.phase)
+    made = split_files(args.data, args.out, rule, args.columns, show.phase, show.warn)
     for path, rows in zip((made.train, made.test), made.rows, strict=True):
         show.say(f"{path}: {plural(rows, 'row')}")
     return 0
