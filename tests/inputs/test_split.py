@@ -394,8 +394,7 @@ def test_what_is_odd_in_rows_is_told_but_no_column_is_unused(here):
     told = []
     split_files("all.csv", "out", HeldOutRule(), warn=told.append)
     assert [text.split(":")[0] for text in told] == ["all.csv"] * len(told)
-    assert any("1 line of comments" in text for text in told)
-    assert not any("not used" in text for text in told)
+    assert "1 line of comments" in str(told) and "not used" not in str(told)
     write("pairs.csv", [row[:2] for row in rows], "who,friend")
     split_files("pairs.csv", "out2", HeldOutRule(), warn=told.append)
     assert any("row 1, who, friend, is read as an edge" in text for text in told)
