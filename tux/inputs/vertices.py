@@ -122,8 +122,9 @@ def join_table(
     fields = {}
     for field, values in table.fields.items():
         if lacking.any() and defaults.get(field) is None:
-            declared = field in defaults
-            raise missing_row_error(kind, field, ids.values[lacking], table.name, declared=declared)
+            raise missing_row_error(
+                kind, field, ids.values[lacking], table.name, declared=field in defaults
+            )
         whole = np.full((len(ids), *values.shape[1:]), defaults.get(field) or 0, values.dtype)
         whole[codes] = values
         fields[field] = whole
