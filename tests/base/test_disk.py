@@ -85,6 +85,25 @@ def calls(monkeypatch):
     return log
 
 
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    with open(tmp_path / "kept.txt", "w+") as file:
+        file.write("a line\n")
+        file.flush()
+        (tmp_path / "stdout").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        with replacing(tmp_path / "stdout") as part:
+            part.write_text("more\n")
+        file.write("the end\n")
+    assert (tmp_path / "kept.txt").read_text() == "a line\nmore\nthe end\n"
+    assert (tmp_path / "stdout").is_symlink()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(tmp_path / "pipe") as part:
+        part.write_text("through\n")
+    assert os.read(reader, 100) == b"through\n" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
+    assert sorted(os.listdir(tmp_path)) == ["kept.txt", "pipe", "stdout"]
+
+
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, calls):
     with replacing(tmp_path / "a") as part:
         part.write_text("new")

@@ -32,7 +32,7 @@ def test_a_table_as_an_app_reads_it(check):
         ("columns", "user from user, item from item, value from rating"),
         ("user ids", "2: strings, such as 'u', 'v'"),
         ("item ids", "2: strings, such as '#a', 'b'"),
-        ("edges", "4, 1 of which repeat a pair"),
+        ("edges", "4, 1 of which repeats a pair"),
         ("value", "1 to 3, mean 2.25"),
         ("bad rows", "1; the first is data.csv:4: value is 'x', not a number"),
         ("note", "columns that are not used: when"),

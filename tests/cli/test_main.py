@@ -130,15 +130,26 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf --test ratings.csv", "--test without DATA", "name the file"),
         ("run mf ratings.csv --columns a,b", "columns 'a,b'", "Give 3"),
         ("run none.py", "no such file: ", "built-in name"),
-        ("generate", "generate: what?", "ratings"),
-        ("generate rating --out x.csv", "generate: what?", "did you mean ratings?"),
+        ("generate", "name the kind of data", "ratings"),
+        ("generate rating --out x.csv", "no data called rating", "did you mean ratings?"),
         ("generate ratings", "required: --out", "--help"),
         ("generate ratings --users 0 --out x.csv", "--users: at least 1 is needed", "--help"),
         ("generate ratings --out x.doc", "does not say which kind", "end its name"),
         ("generate graph --vertices 5 --edges 25 --out x.csv", "25 edges between 5", "from 1 to 2"),
+        ("generate --out x.csv", "name the kind of data", "ratings"),
+        ("generate ratings --out x.csv --test-share 0.5", "without --test FILE", "with --test"),
+        (
+            "generate ratings --out x.csv --test y.csv --test-share 2",
+            "--test-share is 2",
+            "below 1",
+        ),
+        ("generate graph --vertices 1 --out x.csv", "a graph of 1 vertex", "from 2 to"),
+        ("generate ratings --out no/x.csv", "there is no folder no", "make the folder first"),
+        ("generate corpus --out x.txt --vocab no/w", "there is no folder no", "make the folder"),
         ("predict out", "needs DATA or --pairs FILE", "--help"),
         ("predict --pairs x.csv", "required: DIR", "--help"),
         ("info", "required: DIR|GRAPH", "--help"),
+        ("info ratings.csv ratings.csv", "unknown argument ratings.csv", "quote a pattern"),
         ("info ratings.csv --types a", "--types a are not two types", "user,item"),
     ],
 )
@@ -218,6 +229,7 @@ def test_interrupt(tux, here, ratings):
     ]
     assert len((here / "out" / "metrics.jsonl").read_text().splitlines()) == 1
     assert not (here / "out" / "model").exists()
+    assert "--types is about files of edges" in tux("info", "out", "--types", "a,b")[2]
     code, out, _ = tux("info", "out")
     assert code == 0 and "interrupted after 1 epoch, no model written" in out
 

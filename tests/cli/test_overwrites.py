@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.cli.overwrites import refuse_overwrites
 
@@ -75,8 +76,25 @@ def test_what_is_no_file_may_be_named_twice(here):
     refuse_overwrites({"--json": "new"}, ["no such file", "https://example.org/x.csv"])
 
 
-def test_files_of_a_run_may_be_written_anew(here):
-    (here / "run1").mkdir()
-    (here / "run1" / "run.json").write_text("{}")
-    (here / "run1" / "scores.csv").write_text("")
+def test_what_others_made_of_a_run_may_be_written_anew_but_not_the_run(here):
+    (here / "run1" / "model").mkdir(parents=True)
+    for name in ("run.json", "scores.csv", "model/user.parquet"):
+        (here / "run1" / name).write_text("")
     refuse_overwrites({"--out": "run1/scores.csv"}, ["run1", "friends.csv"])
+    for name in ("run.json", "model/user.parquet"):
+        with pytest.raises(UsageError, match=f"--out run1/{name} would overwrite run1/{name}"):
+            refuse_overwrites({"--out": f"run1/{name}"}, ["run1"])
+
+
+def test_a_named_table_is_an_input(here, capsys):
+    (here / "people.csv").write_text("id,age\n1,2\n2,3\n3,4\n4,5\n")
+    words = ("--vertices", "vertex=people.csv", "--out", "cut", "--json", "people.csv")
+    said = refuse(capsys, "partition", "friends.csv", "--one-type", "--parts", "2", *words)
+    assert "--json people.csv would overwrite people.csv" in said
+
+
+def test_an_open_file_of_the_process_may_be_named_twice(here):
+    """As /dev/stdout is, behind which there may be a file."""
+    with open("kept.txt", "w") as file:
+        (here / "stdout").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        refuse_overwrites({"--json": "stdout", "--assignment": "stdout"}, ["friends.csv"])

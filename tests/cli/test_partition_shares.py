@@ -47,6 +47,16 @@ def test_the_folder_is_that_of_one_process(tux, here):
     assert files(here / "shares") == files(here / "one")
 
 
+@pytest.mark.slow
+def test_what_is_odd_in_the_rows_is_told_as_by_one_process(tux, here):
+    rows = "".join(f"u{u},u{v}\n" for u, v, _ in ROWS)
+    (here / "friends.csv").write_text(f"who,friend\n{rows}# an end\nu1,NA\n")
+    code, _, told = tux("friends.csv shares --workers 2 --one-type --parts 2")
+    assert code == 0 and "row 1, who, friend, is read as an edge" in told
+    assert "1 line of comments" in told and "NA among vertices" in told
+    assert tux("friends.csv one --one-type --parts 2 --method dbh")[::2] == (0, told)
+
+
 @pytest.mark.parametrize(("flag", "threads"), [("", 2), (" --threads 3", 3)])
 def test_each_process_has_its_threads(tux, monkeypatch, flag, threads):
     """Without the flag, the cores are shared among the processes."""
@@ -103,7 +113,7 @@ def test_tables_that_are_read_whole(tux, here):
     code, _, err = tux("ratings shares --workers 2 --vertices source=users.csv")
     assert code == 2 and "some vertex has no row" in err and "leave --workers out" in err
     code, _, err = tux("ratings shares --workers 2 --vertices shop=users.csv")
-    assert code == 2 and "this graph has no vertex type 'shop'" in err
+    assert code == 2 and "no vertex type 'shop'" in err
 
 
 @pytest.mark.slow
@@ -175,7 +185,7 @@ def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
     [
         ("ratings --workers 2", "without a folder"),
         ("ratings there --workers 2 --method ne", "ne needs to see all edges"),
-        ("ratings there --workers 2 --method nee", "no partitioner nee"),
+        ("ratings there --workers 2 --method nee", "unknown method 'nee'"),
         ("ratings there --workers 2 --method dbh,random", "one method"),
         ("ratings there --workers 2 --method all", "one method"),
         ("ratings there --workers 2 --cap 1.1", "--cap needs all edges"),

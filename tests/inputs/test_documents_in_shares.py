@@ -203,7 +203,7 @@ def test_a_fault_is_told_in_its_file_of_several(here, bad, workers):
         (docword_lines(lines=0), "no word in 20 documents", {"form": "docword"}),
         ("1\n2\n", "cut short", {"form": "docword"}),
         ("\n\n\n", "is no number", {"form": "docword"}),
-        (pair_lines(row_30="2 1:1"), "2 words are announced", {}),
+        (pair_lines(row_30="2 1:1"), "announces 2 words", {}),
         (pair_lines(row_30="1 1:x"), "a.txt:31", {}),
         (pair_lines(), "is beyond the vocabulary of 3", {"vocab": "three.txt"}),
         (pair_lines(), "goes with text", {"stop": "three.txt"}),

@@ -386,3 +386,15 @@ def test_large_whole_times_differ_by_one():
     write("all.csv", [*rows, ("b", 1, 5), ("b", 2, 4)], "user,item,time")
     made = split(by="leave-one-out", time="time")
     assert made.test.read_text().splitlines()[1:] == ["a,1,1700000000000000009", "b,1,5"]
+
+
+def test_what_is_odd_in_rows_is_told_but_no_column_is_unused(here):
+    rows = [(f"a{at}", f"b{at % 7}", at) for at in range(40)]
+    write("all.csv", [*rows, ("# an end",)], "who,friend,n")
+    told = []
+    split_files("all.csv", "out", HeldOutRule(), warn=told.append)
+    assert [text.split(":")[0] for text in told] == ["all.csv"] * len(told)
+    assert "1 line of comments" in str(told) and "not used" not in str(told)
+    write("pairs.csv", [row[:2] for row in rows], "who,friend")
+    split_files("pairs.csv", "out2", HeldOutRule(), warn=told.append)
+    assert any("row 1, who, friend, is read as an edge" in text for text in told)

@@ -18,8 +18,8 @@ VALUE = {"value": "f8"}
 
 LINES = [  # form, line, what is wrong with it
     ("lda-c", "x 1:1", "'x' is no number of words"),
-    ("lda-c", "2 1:1", "2 words are announced, but there are 1"),
-    ("lda-c", "1 1:1 2:1", "1 words are announced, but there are 2"),
+    ("lda-c", "2 1:1", "announces 2 words, but has 1"),
+    ("lda-c", "1 1:1 2:1", "announces 1 word, but has 2"),
     ("lda-c", "1 1:0", "count of word 1 is '0', but a count is at least 1"),
     ("lda-c", "1 1:-3", "count of word 1 is '-3', but a count is at least 1"),
     ("lda-c", "1 1:1.5", "count of word 1 is '1.5', not a whole number"),
@@ -146,9 +146,9 @@ def test_a_line_is_bad_where_a_pattern_says_so(file, form, lines):
         ("1\n\n1\n1 1 1\n", "'' is no number of words", 2),
         ("1\n2\n1e3\n1 1 1\n", "'1e3' is no number of lines", 3),
         ("99999999999\n5\n1\n1 1 1\n", "at most 2,147,483,647", 1),
-        ("2147483647\n5\n1\n1 1 1\n", "2,147,483,647 documents, but only 1 lines of words", 1),
-        ("1000000\n5\n1\n1 1 1\n", "1,000,000 documents, but only 1 lines of words", 1),
-        ("1\n5\n2\n1 1 1\n", "1 lines of words, but the header says 2", 3),
+        ("2147483647\n5\n1\n1 1 1\n", "2,147,483,647 documents, but only 1 line of words", 1),
+        ("1000000\n5\n1\n1 1 1\n", "1,000,000 documents, but only 1 line of words", 1),
+        ("1\n5\n2\n1 1 1\n", "1 line of words, but the header says 2", 3),
         ("1\n5\n1\n1 1 1\n1 2 1\n", "2 lines of words, but the header says 1", 3),
         ("1\n5\n", "the sizes are cut short", 1),
         ("1\n4\n1\n1 1 1\n", "4 words, but the vocabulary has 5", 2),

@@ -180,7 +180,7 @@ BOMB = '<!DOCTYPE g [<!ENTITY a "x"><!ENTITY b "&a;&a;">]>'
         (graphml('<node id="a"/>'), "holds no edge"),
         (gml("node [ id 0 ]; edge [ source 0 target 1 ]"), "undefined target"),
         (gml("node [ id 0 ]; node [ id 0 ]"), "duplicated"),
-        (gml(f"{NODES}edge [ source 0 target 1 ]; edge [ source 1 target 0 ]"), "duplicated"),
+        (gml(f"{NODES}edge [ source 0 target 1 ]; edge [ source 1 target 0 ]"), "an edge twice"),
         ("graph [\nnode [ id 0\n", "cannot be read as a GML graph"),
         (gml("node [ id 0 ]; node [ id 1 ]"), "holds no edge"),
         ("graph [" + "a [" * 5000, "cannot be read as a GML graph"),

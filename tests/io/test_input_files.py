@@ -83,6 +83,22 @@ def test_folders_that_are_no_input(folder):
             read_edges(data, ENDS, {})
 
 
+def test_folders_that_tux_has_written_are_named_as_such(folder):
+    here = folder(
+        {f"cut/{name}": "x\n" for name in ("manifest.json", "part-0/src.npy", "a.home.npy")}
+        | {f"run1/{name}": "x\n" for name in ("run.json", "metrics.jsonl", "model/a.parquet")}
+        | {"spark/part-0": "1,2\n", "spark/part-1": "1,2\n"}
+    )
+    for data, code in (
+        (here / "cut", "is-a-graph-that-is"),
+        (here / "cut" / "part-0", "is-a-graph-that-is"),
+        (f"{here}/run1/", "is-the-folder-of-a"),
+    ):
+        with pytest.raises(DataError, match=message(code)):
+            read_edges(data, ENDS, {})
+    assert len(read_edges(here / "spark", ENDS, {})) == 2
+
+
 # ---- URIs
 
 

@@ -44,7 +44,7 @@ def readable_path(path: str | os.PathLike[str]) -> str:
     """
     name = os.fspath(path)
     if name not in _copies:
-        if not _is_read_once(name):
+        if not is_read_once(name):
             return name
         _copies[name] = _copy(name)
     return _copies[name].name
@@ -80,7 +80,7 @@ def input_name(path: str | os.PathLike[str]) -> str:
     return "standard input" if os.fspath(path) == STANDARD else os.path.basename(os.fspath(path))
 
 
-def _is_read_once(name: str) -> bool:
+def is_read_once(name: str) -> bool:
     """Return whether the input can be read only once."""
     if name == STANDARD or stores.is_uri(name):
         return True

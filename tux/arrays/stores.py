@@ -17,6 +17,7 @@ from tux.base.errors import DataError, UsageError
 
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 HERE = "file"
+WEB = re.compile("(https?|ftp)://", re.IGNORECASE)  # where no file system is
 SECRET = re.compile(r"[^/@]*:[^/@]+@")  # a password before the name of a host
 
 
@@ -100,7 +101,8 @@ def file_system_at(path: str) -> Iterator[tuple[Any, str]]:
         raise DataError(f"no such file: {path}", do="Check the name.") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path} cannot be read: {said}") from None
+        do = "Download it, and name the file." if WEB.match(path) else ""
+        raise DataError(f"{path} cannot be read: {said}", do=do) from None
 
 
 def file_system(path: str) -> tuple[Any, str]:

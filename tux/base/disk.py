@@ -9,6 +9,9 @@ import os
 import re
 import secrets
 import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +23,8 @@ from tux.base.limits import MANY, limit_error
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.ASCII)
 """The names of files and folders that are being written."""
+LINKS = 40
+"""Links that are followed from a name, at most."""
 UNABLE = (errno.EINVAL, errno.ENOTSUP)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = {
@@ -71,19 +76,61 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     removed if the block fails.
 
     So nothing half-written ever lies under the final name, not even after a power failure: the file
-    is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
+    is on the disk before it is renamed. To what is no file (`is_stream`), such as /dev/stdout, the
+    bytes are written instead. An OSError inside the block becomes a `DiskError`.
     """
-    final = Path(path)
-    part = temporary_path(final)
+    final, stream = Path(path), is_stream(path)
+    part = temporary_path(Path(tempfile.gettempdir(), final.name) if stream else final)
     try:
         with writing(final):
             yield part
+            if stream:
+                _copy_to_stream(part, final)
+                return
             sync(part)
             os.replace(part, final)
             sync(final.parent)
     finally:
         with suppress(OSError):  # another error says what went wrong
             part.unlink(missing_ok=True)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is no file that could be replaced, but a pipe, a device such as
+    /dev/null, or an open file of this process, such as /dev/stdout.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _descriptor(path) is not None
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open file of this process that a path such as /dev/fd/1 names."""
+    name = os.path.abspath(path)
+    for _ in range(LINKS):
+        folder, last = os.path.split(name)
+        if last.isdecimal() and os.path.realpath(folder) in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
+            return int(last)
+        if not os.path.islink(name):
+            return None
+        name = os.path.abspath(os.path.join(folder, os.readlink(name)))
+    return None
+
+
+def _copy_to_stream(part: Path, final: Path) -> None:
+    """Write the bytes of a file to a pipe, a device, or an open file of this process, behind what
+    is there already. Raises OSError for a disk and a socket.
+    """
+    mode, number = final.stat().st_mode, _descriptor(final)
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    target: Any = final if number is None else os.dup(number)
+    with open(part, "rb") as read, open(target, "wb") as out:
+        shutil.copyfileobj(read, out)
 
 
 @contextmanager

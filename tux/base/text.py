@@ -92,10 +92,10 @@ def did_you_mean(word: str, among: Iterable[str], near: float = NEAR) -> str:
 
 def nearest_word(word: str, among: Iterable[str], near: float = NEAR) -> str:
     """Return the closest of the known words; "" if none is close. The dashes of flags do not make
-    them alike.
+    them alike, nor does the case of letters make them different.
     """
-    known = {name.lstrip("-"): name for name in among}
-    found = difflib.get_close_matches(word.lstrip("-"), known, 1, near)
+    known = {name.lstrip("-").lower(): name for name in among}
+    found = difflib.get_close_matches(word.lstrip("-").lower(), known, 1, near)
     return known[found[0]] if found else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -144,6 +145,8 @@ class Flags(argparse.ArgumentParser):
             flag = word.split("=")[0]
             kind = "flag" if word.startswith("-") else "argument"
             meant = meant_flag(flag, self._option_string_actions.keys() - self.former)
+            if kind == "argument":
+                meant += advise_pattern(word)
             raise UsageError(f"unknown {kind} {flag}", do=f"{meant}see {self.prog} --help")
 
     def error(self, message: str) -> NoReturn:
@@ -151,6 +154,12 @@ class Flags(argparse.ArgumentParser):
         what = message.removeprefix("argument ")
         what = what.replace("ignored explicit argument", "it takes no value, but is given")
         raise UsageError(what, do=f"see {self.prog} --help")
+
+
+def advise_pattern(word: str) -> str:
+    """Return how many files are named, if an argument too many is a file, else ""."""
+    advice = "to read many files, quote a pattern, as '*.csv', or name their folder; "
+    return advice if os.path.exists(word) else ""
 
 
 def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, str] | None:

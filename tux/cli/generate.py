@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
+from tux.base.disk import check_folder
 from tux.base.errors import UsageError
-from tux.base.text import did_you_mean
+from tux.base.text import did_you_mean, plural
 from tux.cli import show
 from tux.cli.flags import OUTPUT, REAL, Flags, number
 
@@ -27,13 +28,18 @@ def generate(argv: list[str]) -> int:
                 "--help"
             )
             return 0
+        named = argv[0] if argv and not argv[0].startswith("-") else ""
+        near = did_you_mean(named, kinds)
         raise UsageError(
-            "tux generate: what?",
-            do=f"{did_you_mean(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}",
+            f"tux generate makes no data called {named}"
+            if named
+            else "tux generate: name the kind of data",
+            do=f"{near}name one of: {', '.join(kinds)}",
         )
     return kinds[argv[0]](argv[1:])
 
 
+HELD_OUT = 0.1  # of the rows, where there is a file for them and no share is named
 TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
 
 
@@ -47,7 +53,11 @@ def _parse_sizes(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int)
         "--seed", "another seed makes other data of the same shape [default 0]", number(), default=0
     )
     flags.add("--out", out, OUTPUT, required=True)
-    return flags.parse(argv)
+    args = flags.parse(argv)
+    for name in ("out", "test", "vocab"):
+        if path := getattr(args, name, None):
+            check_folder(path)
+    return args
 
 
 def _add_held_out(flags: Flags, name: str) -> None:
@@ -57,8 +67,16 @@ def _add_held_out(flags: Flags, name: str) -> None:
 
 
 def _held_out_share(args: Namespace) -> float:
-    """Return the share to hold out."""
-    return args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+    """Return the share to hold out. UsageError for a share without a file, or that is none."""
+    if args.test_share is None:
+        return HELD_OUT if args.test else 0.0
+    if not args.test:
+        raise UsageError("--test-share without --test FILE", do="name the file for it with --test")
+    if not 0 < args.test_share < 1:
+        raise UsageError(
+            f"--test-share is {args.test_share:g}", do="give a share above 0 and below 1"
+        )
+    return float(args.test_share)
 
 
 def _tell_files(args: Namespace, rows: Sequence[int], name: str) -> None:
@@ -121,8 +139,8 @@ def _generate_corpus(argv: list[str]) -> int:
     show.phase(f"write {args.out}")
     write_corpus(data, args.out, args.vocab)
     show.say(
-        f"{args.out}: {args.documents:,} documents, {len(data):,} pairs of document and word, "
-        f"{args.tokens:,} tokens"
+        f"{args.out}: {plural(args.documents, 'document')}, {plural(len(data), 'pair')} of "
+        f"document and word, {plural(args.tokens, 'token')}"
     )
     return 0
 
@@ -178,7 +196,7 @@ def _generate_graph(argv: list[str]) -> int:
     source, target = graph(args.vertices, args.edges, seed=args.seed)
     show.phase(f"write {args.out}")
     write({"source": source, "target": target})
-    show.say(f"{args.out}: {len(source):,} edges")
+    show.say(f"{args.out}: {plural(len(source), 'edge')}")
     return 0
 
 
@@ -204,6 +222,6 @@ def _generate_clusters(argv: list[str]) -> int:
     data = clusters(args.points, args.features, args.clusters, args.spread, args.seed)
     show.phase(f"write {args.out}")
     write(data.columns())
-    show.say(f"{args.out}: {args.points:,} points")
+    show.say(f"{args.out}: {plural(args.points, 'point')}")
     show.say(f"the truth itself has an inertia of {data.inertia():.6g}")
     return 0

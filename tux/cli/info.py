@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.checksums import SUMS, check_sums
 from tux.base.errors import DataError, UsageError
-from tux.base.text import plural, plural_noun
+from tux.base.text import data_name, plural, plural_noun
 from tux.checkpoint.store import check_all
 from tux.cli.columns import number
 from tux.graph.manifest import is_partitioned, read_manifest
@@ -46,15 +47,24 @@ def info(
     columns: str | None = None,
     *,
     verify: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, str]:
     """Return findings by name; with `verify`, the files of the folder of a run or of a partitioned
-    graph are compared with their checksums first. Raises DataError if `path` is neither of them nor
-    a file of edges, and for a damaged file.
+    graph are compared with their checksums first. `warn` is told what is odd in a file of edges.
+    Raises DataError if `path` is neither of them nor a file of edges, and for a damaged file.
     """
+    run = os.path.isdir(path) and (is_run(path) or not holds_files(path))
+    if is_partitioned(Path(path)) or is_run(path):
+        given = {"--types": ends, "--columns": columns}
+        if flags := [flag for flag, value in given.items() if value is not None]:
+            raise UsageError(
+                f"{flags[0]} is about files of edges, and {path} is a folder that tux has written",
+                do=f"leave {flags[0]} out",
+            )
     if is_partitioned(Path(path)):
         compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
         return describe_parts(Path(path)) | compared
-    if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
+    if run:
         compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
         return describe_run(path) | compared
     if verify:
@@ -62,7 +72,10 @@ def info(
             f"{path} is no folder of a run or of tux partition, so it has no checksums",
             do="leave --verify out",
         )
-    return describe_edges(_read(input_files(path), ends, columns))
+    edges = _read(input_files(path), ends, columns)
+    for note in edges.notes:
+        warn(f"{data_name(path)}: {note}")
+    return describe_edges(edges)
 
 
 def _compare_checksums(folder: Path) -> str:
@@ -289,7 +302,7 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
         return read_edges(
             path,
             ends,
-            {"value": "f4"} if columns.count(",") == 2 else {},
+            {"value": "f4"} if columns.count(",") > 1 else {},
             columns=columns,
             on_bad_row="skip",
             format=format,

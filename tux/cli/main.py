@@ -246,7 +246,8 @@ def _info(argv: list[str]) -> int:
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
     show.phase(f"look at {args.path}")
-    show.pairs(info(args.path, ends and (ends[0], ends[1]), args.columns, verify=args.verify))
+    sides = ends and (ends[0], ends[1])
+    show.pairs(info(args.path, sides, args.columns, verify=args.verify, warn=show.warn))
     return 0
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from tux.arrays import stores
+from tux.base.checksums import SUMS
+from tux.base.disk import is_stream
 from tux.base.errors import TuxError, UsageError
+
+OF_RUNS = ("run.json", "metrics.jsonl", "timeline.jsonl", SUMS)
+"""Files of a run beside its model."""
 
 
 def refuse_overwrites(outputs: Mapping[str, str], inputs: Iterable[str]) -> None:
@@ -38,21 +42,30 @@ def _identity(path: str) -> object:
     """Return what two names of one file have in common; None for what is no file, such as a pipe or
     /dev/null, which may be named twice.
     """
+    if is_stream(path):
+        return None
     try:
         found = os.stat(path)
     except (OSError, ValueError):
         return os.path.realpath(path)
-    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
-        return found.st_dev, found.st_ino
-    return None
+    return found.st_dev, found.st_ino
 
 
 def _files(path: str) -> Iterator[str]:
-    """Yield the files of this machine that an argument names; none of the folder of a run."""
-    if stores.is_uri(path) or os.path.exists(os.path.join(path, "run.json")):
+    """Yield the files of this machine that an argument, FILE or TYPE=FILE, names; of the folder of
+    a run those that the run has written.
+    """
+    if "=" in path and not os.path.lexists(path):
+        path = stores.local_path(path.partition("=")[2])
+    if not path or stores.is_uri(path):
         return
     if os.path.isfile(path):
         yield path
+        return
+    if os.path.exists(os.path.join(path, "run.json")):
+        yield from (os.path.join(path, name) for name in OF_RUNS)
+        for folder, _, names in os.walk(os.path.join(path, "model")):
+            yield from (os.path.join(folder, name) for name in names)
         return
     from tux.io.source.input_files import list_files
 

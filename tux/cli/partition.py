@@ -6,20 +6,28 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from tux.arrays.edges import EdgeData
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import use_threads
-from tux.base.text import data_name, plural, plural_noun
+from tux.base.text import data_name, plural
 from tux.cli import show
-from tux.cli.flags import vertex_tables
-from tux.cli.partition_samples import asks_for_samples, check_sample_flags
+from tux.cli.flags import advise_pattern, vertex_tables
+from tux.cli.partition_checks import (
+    SEE,
+    check_graph_flags,
+    check_outputs,
+    check_volume,
+    entries_by_type,
+    fill_volume,
+)
+from tux.cli.partition_samples import asks_for_samples
 from tux.cli.partition_shares import partition_in_shares
 from tux.cli.partition_types import (
     absolute_files,
@@ -41,6 +49,7 @@ from tux.compare.partitioners import (
 )
 from tux.figures import figures, plots
 from tux.graph.union import Union
+from tux.inputs.sizes import COUNTED, untyped_oddities
 from tux.inputs.untyped import (
     UntypedGraph,
     read_for_program,
@@ -54,10 +63,8 @@ from tux.io.samples.labels import LabelCountError
 from tux.io.source.input_files import absolute_source, input_files
 from tux.io.source.text import without_skipping
 from tux.io.vertices.table import VertexTable
-from tux.partition.common.capacity import capacity
 from tux.program.program import Program
 
-SEE = "see tux partition --help"
 KEPT = "--numeric keeps those that are numbers, --multiclass any number of classes"
 
 
@@ -68,18 +75,19 @@ def partition(args: Namespace) -> None:
     if args.workers is not None:
         partition_in_shares(args, program)
         return
+    fill_volume(args)
     if args.threads is not None:
         use_threads(args.threads)
-    methods = (
-        parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
-    )
+    if args.method is None:
+        args.method = None if args.imports else "all"
+    methods = [] if args.method is None else parse_methods(args.method)
     check_methods(methods, program)
-    _check(args)
+    _check(args, program)
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
         graph = read_typed_graph(args, program, watch.warn) if program else _read(args)
-        for note in () if program else graph.edges.notes:
-            watch.warn(f"{data_name(args.graph)}: {note}")
+        for text in () if program else _oddities(args.graph, graph.edges):
+            watch.warn(text)
         for text in _describe_graph(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
@@ -129,6 +137,11 @@ def _graph(args: Namespace) -> UntypedGraph:
     return graph._replace(unlabelled=why)
 
 
+def _oddities(path: str, edges: EdgeData) -> Iterator[str]:
+    """Yield lines about what is odd in edges; pairs that repeat are not counted in very many."""
+    return untyped_oddities(edges, path, edges.duplicates if len(edges) <= COUNTED else 0)
+
+
 def _judge(args: Namespace, graph: UntypedGraph, program: Program | None) -> Judge:
     """Return the judge of the cuts of a graph; `program`: of several edge types."""
     whole = whole_type(program) if program else ""
@@ -143,8 +156,8 @@ def _judge(args: Namespace, graph: UntypedGraph, program: Program | None) -> Jud
         graph.bipartite,
         args.seed,
         args.cap,
-        _per_type(args.row_bytes, types, "--row-bytes"),
-        [often for often, _ in _per_type(args.syncs, types, "--syncs")],
+        entries_by_type("--row-bytes", args.row_bytes, types),
+        [often for often, _ in entries_by_type("--syncs", args.syncs, types)],
         whole or (graph.edges.ends[0] if graph.has_samples else ""),
         "target" if on_target else "source",
         sides,
@@ -187,7 +200,8 @@ def _unify_names(args: Namespace) -> None:
             do="add --program PROG, or name the graph's file alone",
         )
     if len(others) > 1:
-        raise UsageError(f"unknown argument {others[1]}", do=SEE)
+        do = f"{advise_pattern(others[1])}{SEE}"
+        raise UsageError(f"unknown argument {others[1]}", do=do)
     args.folder = next(iter(others), None)
     args.graph = named or (args.graph[:1] if args.program else args.graph[0])
     if args.folder and args.out:
@@ -200,55 +214,18 @@ def _unify_names(args: Namespace) -> None:
         raise UsageError("the following arguments are required: --parts", do=SEE)
 
 
-def _check(args: Namespace) -> None:
-    """Refuse flags that are wrong before anything is read. UsageError."""
-    if args.bipartite and args.one_type:
-        raise UsageError("--bipartite and --one-type contradict each other")
-    check_sample_flags(args)
-    try:
-        capacity(1, args.parts, args.cap)
-    except ValueError as error:
-        raise UsageError(str(error), do=SEE) from None
+def _check(args: Namespace, program: Program | None) -> None:
+    """Refuse flags that are wrong before anything is read. UsageError and DataError."""
+    check_graph_flags(args, program)
+    check_volume(args, program)
     if args.vertices and not args.out:
         raise UsageError(
             "--vertices without --out: tables of vertices do not change the cut",
             do="name the folder to write with --out DIR, or leave --vertices out",
         )
-    for flag in ("json", "plot", "assignment", "out"):
-        path = getattr(args, flag)
-        if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise UsageError(
-                f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
-            )
-        if path and flag != "out" and os.path.isdir(path):
-            raise UsageError(f"--{flag} {path} is a folder", do="name a file")
+    check_outputs(args)
     if args.plot:
         figures.check(args.plot)
-    if args.out:
-        disk.check_new(Path(args.out))
-
-
-def _per_type(text: str, types: int, flag: str) -> list[tuple[int, int]]:
-    """Return the entries of --row-bytes or --syncs, one for each type: up and down, which are the
-    same unless there is a stroke between them.
-    """
-    entries, sizes = [], flag == "--row-bytes"
-    for entry in text.split(","):
-        numbers = entry.split("/") if sizes else [entry]
-        if len(numbers) > 2 or not all(number.strip().isdecimal() for number in numbers):
-            example = (
-                "64, or 64,256 for two types, or 68/64 for up and down"
-                if sizes
-                else "1, or 1,20 for two types"
-            )
-            raise UsageError(f"{flag} {text}: whole numbers are needed", do=f"as {example}")
-        entries.append((int(numbers[0]), int(numbers[-1])))
-    if len(entries) not in (1, types):
-        raise UsageError(
-            f"{flag} {text} has {len(entries)} entries for {plural(types, 'vertex type')}",
-            do="give one for all, or one for each",
-        )
-    return entries * (types // len(entries))
 
 
 def _describe_graph(path: str | list[str], graph: UntypedGraph, k: int) -> str:
@@ -260,7 +237,7 @@ def _describe_graph(path: str | list[str], graph: UntypedGraph, k: int) -> str:
         told = [f"{count:,} {pair}" for count, pair in zip(counts, ends, strict=True)]
         sizes = ", ".join(plural(len(edges.ids[name]), name) for name in edges.vertex_types)
         return f"edges {', '.join(told)}; {sizes}; {plural(k, 'part')}"
-    sizes = " and ".join(f"{len(ids):,} {plural_noun(name)}" for name, ids in edges.ids.items())
+    sizes = " and ".join(plural(len(ids), name) for name, ids in edges.ids.items())
     text = f"{data_name(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     if graph.unlabelled:
         text += f"\nlabels are left out: {graph.unlabelled}; {KEPT}"

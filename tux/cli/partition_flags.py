@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tux.base.parallel import MOST_THREADS
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
+from tux.options.rules import TABLE
 
 
 def partition_flags() -> Flags:
@@ -93,8 +94,7 @@ def _graph(flags: Flags) -> None:
         "--vertices",
         "table of vertices and their data, for --out; TYPE is vertex, or source or target, or "
         "sample or feature",
-        metavar="TYPE=FILE",
-        action="append",
+        TABLE,
     )
     flags.add(
         "--labels", "GRAPH holds samples, and this their labels: text, one a line, or .npy", INPUT
@@ -104,13 +104,9 @@ def _graph(flags: Flags) -> None:
 def _volume(flags: Flags) -> None:
     """Declare the flags that say by what a cut is judged."""
     size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
-    flags.add("--row-bytes", size, metavar="N[,N]", default="4")
-    flags.add(
-        "--syncs",
-        "synchronisations of a cut vertex an epoch, likewise [default 1]",
-        metavar="N[,N]",
-        default="1",
-    )
+    flags.add("--row-bytes", size, metavar="N[,N]")
+    often = "synchronisations of a cut vertex an epoch, likewise [default 1]"
+    flags.add("--syncs", often, metavar="N[,N]")
 
 
 def _output_flags(flags: Flags) -> None:

@@ -29,11 +29,13 @@ def asks_for_samples(args: Namespace) -> bool:
 def check_sample_flags(args: Namespace) -> None:
     """Refuse flags about samples that do not go together. UsageError."""
     if args.numeric and args.multiclass:
-        raise UsageError("--numeric and --multiclass contradict each other")
+        raise UsageError(
+            "--numeric and --multiclass contradict each other", do="leave one of them out"
+        )
     if (args.one_type or args.columns) and asks_for_samples(args):
         raise UsageError(
             "samples with labels have two types of vertices, and no columns of edges",
-            do="leave --one-type or --columns out",
+            do=f"leave {'--one-type' if args.one_type else '--columns'} out",
         )
 
 

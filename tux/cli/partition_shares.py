@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import stat
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from tux.arrays import stores
-from tux.arrays.piped import STANDARD
-from tux.base import disk
+from tux.arrays.piped import is_read_once
 from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import data_name, plural
 from tux.cli import show
-from tux.cli.partition_samples import are_samples, check_sample_flags, job_of_samples
+from tux.cli.partition_checks import check_graph_flags, check_outputs
+from tux.cli.partition_samples import are_samples, job_of_samples
 from tux.cli.partition_tables import job_with_tables
 from tux.cli.partition_types import (
     check_methods,
@@ -24,10 +25,18 @@ from tux.cli.partition_types import (
     plan_of_types,
     whole_type,
 )
-from tux.compare.partitioners import describe_cut_type
+from tux.compare.partitioners import describe_cut_type, parse_methods
+from tux.graph.cut_folder import without_edges
 from tux.graph.union import two_sides
 from tux.inputs.by_type import check_types_given, sources_by_type
+from tux.inputs.loaded_graph import (
+    add_rows_read,
+    odd_ids_lines,
+    read_bare_graph,
+    totals_of_types,
+)
 from tux.inputs.loading_jobs import TypeInput, input_of_bags, inputs_of_types
+from tux.inputs.sizes import oddities_by_type, sizes_of, untyped_oddities
 from tux.inputs.tables_in_shares import table_lines
 from tux.inputs.untyped import ONE, TWO, classes_in_words, has_numbers, types_by_format
 from tux.inputs.wrapping import wrap_data
@@ -59,6 +68,8 @@ NOT_IN_SHARES = {
     "json": "--json",
     "plot": "--plot",
     "assignment": "--assignment",
+    "row_bytes": "--row-bytes",
+    "syncs": "--syncs",
 }
 """Flags that need all edges in one process."""
 
@@ -82,7 +93,7 @@ def partition_in_shares(args: Namespace, program: Program | None = None) -> None
             raise without_skipping(error) from None
         except MustReadWhole as error:
             raise UsageError(error.what, do="leave --workers out") from None
-        for text in table_lines(graph, job.tables):
+        for text in (*_edge_lines(args, job, graph, program), *table_lines(graph, job.tables)):
             watch.warn(text)
     for text in _describe_cut(args, job, why, graph):
         show.say(text)
@@ -94,21 +105,22 @@ def _check(args: Namespace, program: Program | None) -> None:
     for name, flag in NOT_IN_SHARES.items():
         if getattr(args, name) is not None:
             raise UsageError(
-                f"{flag} needs all edges in one process", do="leave --workers or it out"
+                f"{flag} needs all edges in one process", do=f"leave --workers out, or {flag}"
             )
-    check_sample_flags(args)
+    check_graph_flags(args, program)
     if not args.out:
         raise UsageError("--workers without a folder to write", do="name it with --out DIR")
-    if args.method:
-        if args.method == "all" or "," in args.method:
+    if args.method is not None:
+        methods = parse_methods(args.method)
+        if len(methods) > 1:
             raise UsageError(
                 f"--method {args.method} with --workers: one method can be named",
                 do=f"name one of {', '.join(IN_SHARES)}; or leave --workers out to compare methods",
             )
+        (args.method,) = methods
         _plan(args, bipartite=False, method=MethodOfType.parse(args.method).method).check()
-        check_methods([args.method], program)
-    disk.check_folder(os.path.abspath(args.out))
-    disk.check_new(Path(args.out))
+        check_methods(methods, program)
+    check_outputs(args)
 
 
 def _plan(args: Namespace, *, bipartite: bool, method: str) -> LoadingPlan:
@@ -172,7 +184,7 @@ def _format_of(data: Source, args: Namespace | None = None) -> Format:
     """
     labels = getattr(args, "labels", None)
     for path in [*(file.path for file in list_files(data)), *([labels] if labels else [])]:
-        if not stores.is_uri(path) and not _can_be_read_again(path):
+        if not stores.is_uri(path) and is_read_once(path):
             raise UsageError(
                 f"{path} can be read only once, so not in shares",
                 do="write it to a file first, or leave --workers out",
@@ -203,12 +215,28 @@ def _have_numbers(source: str, format: Format) -> bool:
     return True
 
 
-def _can_be_read_again(path: str) -> bool:
-    """Return whether a path is no pipe. If it does not exist, reading it says so later."""
-    try:
-        return path != STANDARD and not stat.S_ISFIFO(os.stat(path).st_mode)
-    except OSError:
-        return path != STANDARD
+def _edge_lines(
+    args: Namespace, job: LoadingJob, graph: LoadedGraph, program: Program | None
+) -> Iterator[str]:
+    """Yield the lines that reading the whole says of the edges."""
+    folder = Path(args.out)
+    how = {
+        "tables": not (job.edges[""].samples or job.edges[""].bags),
+        "every": len(job.edges) == 1 and not job.tables,
+    }
+    if program:
+        data = wrap_data(program, args.graph)
+        formats = {name: Format(own.format) for name, own in job.edges.items()}
+        read = read_bare_graph(folder, program, graph, **how)
+        yield from odd_ids_lines(folder, program, read, data, formats, None)
+        counted = totals_of_types(graph, program.edge.repeats)
+        sizes = sizes_of(read, None, counted, program.edge.repeats)
+        yield from oddities_by_type(program, sizes, (read, data), (None, ""), counted)
+        return
+    numbers = {name: np.dtype(dtype) for name, dtype in job.fields[""].items()}
+    bare = without_edges(folder, job.plan.ends, numbers)
+    read = add_rows_read(bare, folder, graph, **how)
+    yield from untyped_oddities(read, args.graph, graph.repeated_edges())
 
 
 def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:

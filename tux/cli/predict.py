@@ -76,7 +76,7 @@ def command(argv: list[str]) -> int:
     if args.out:
         first, *_ = columns
         count = len(columns[first])
-        show.say(f"{args.out}: {f'{count:,} scores' if args.pairs else plural(count, first)}")
+        show.say(f"{args.out}: {plural(count, 'score') if args.pairs else plural(count, first)}")
     return 0
 
 

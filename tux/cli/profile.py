@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tux.base.text import plural, plural_noun
+from tux.base.text import plural
 from tux.cli import show
 from tux.cli.widths import cut
 from tux.runs.profiling import NOTICEABLE_SHARE, ProfileRow, RunProfile
@@ -61,7 +61,7 @@ def label_of(row: ProfileRow) -> str:
 
 def cells_of(row: ProfileRow) -> list[str]:
     """Return the cells of a row."""
-    visited = f"{row.visited:,} {plural_noun(row.unit)}" if row.unit else "-"
+    visited = plural(row.visited, row.unit) if row.unit else "-"
     each = [f"{row.ns:,.1f}", f"{row.bytes:,.0f}", f"{row.gb_s:.1f}", f"{row.memory_gb_s:.1f}"]
     return [
         cut(label_of(row), LABEL_COLUMNS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
 
@@ -23,9 +24,9 @@ def command(argv: list[str]) -> int:
     from tux.inputs.split import split_files
 
     rule = HeldOutRule(args.by, args.test_share, args.time, args.seed)
-    made = split_files(args.data, args.out, rule, args.columns, show.phase)
+    made = split_files(args.data, args.out, rule, args.columns, show.phase, show.warn)
     for path, rows in zip((made.train, made.test), made.rows, strict=True):
-        show.say(f"{path}: {rows:,} rows")
+        show.say(f"{path}: {plural(rows, 'row')}")
     return 0
 
 

@@ -5,6 +5,7 @@ folder that `tux run` takes.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from tux.arrays.edges import EdgeData
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.graph.cut import cut
 from tux.graph.store import save
-from tux.io.source.integer_lines import read_integer_lines
+from tux.io.source.integer_lines import IntegerLines, read_integer_lines
 
 
 def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndarray:
@@ -28,7 +30,7 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
     """
     pieces = [np.empty(0, np.int16)]
     count, last = 0, 0
-    for lines in read_integer_lines(path, comment="#"):
+    for lines in _lines(path):
         widths = np.diff(lines.bounds)
         wrong = np.flatnonzero(widths != 1)
         if len(wrong):
@@ -49,11 +51,20 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
         last = int(lines.number[-1]) if len(lines.number) else last
     if count != edges:
         raise DataError(
-            f"{count:,} parts for {edges:,} edges",
-            where=f"{path}:{last}",
+            f"the file has {plural(count, 'part')} for {plural(edges, 'edge')}",
+            where=f"{path}:{last}" if last else str(path),
             do="There must be one line for each edge, in the order of the graph's file.",
         )
     return np.concatenate(pieces)
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[IntegerLines]:
+    """Yield the lines of an assignment."""
+    try:
+        yield from read_integer_lines(path, comment="#")
+    except DataError as error:
+        error.do = error.do or "Each line is the part of one edge."
+        raise
 
 
 def write_assignment(path: str | os.PathLike[str], parts: np.ndarray) -> None:

@@ -192,17 +192,27 @@ class Judge:
 
 def parse_methods(methods: str) -> list[str]:
     """Return the names of methods in a text with commas between them, or all. UsageError for an
-    unknown one.
+    unknown one, for none, and for all beside others.
     """
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     if names == ["all"]:
         return list(PARTITIONERS)
+    if "all" in names:
+        raise UsageError(
+            f"--method {methods}: all are all methods, so no others can be named",
+            do="name all alone, or the others alone",
+        )
+    known = f"methods: {', '.join(PARTITIONERS)}, or all"
+    if "" in names:
+        raise UsageError(f"--method {methods!r} lacks the name of a method", do=known)
     for name in (MethodOfType.parse(name).method for name in names):
-        if name not in PARTITIONERS:
+        if name == "auto":
             raise UsageError(
-                f"unknown method {name!r}",
-                do=f"{did_you_mean(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all",
+                "auto is no method: it lets tux run choose one", do=f"name another; {known}"
             )
+        if name not in PARTITIONERS:
+            near = did_you_mean(name, PARTITIONERS)
+            raise UsageError(f"unknown method {name!r}", do=f"{near}{known}")
     return names
 
 

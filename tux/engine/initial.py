@@ -160,7 +160,11 @@ def _data(partition: Partition, table: RowTable, field: str) -> np.ndarray:
         return np.broadcast_to(fixed, (len(vertices.ids), *shape))
     if column is None:
         own = field in ("label", "weight") and name == partition.program.edge.ends[0]
-        samples = f"; or write input = Samples(), if the data have the {field}s" if own else ""
+        samples = (
+            f"; or write input = Samples(), if the data have the {plural_noun(field)}"
+            if own
+            else ""
+        )
         raise DataError(
             f"these data have no {name}.{field}, which {program} reads",
             do=f"name a table of the {plural_noun(name)}: --vertices {name}=FILE{samples}",

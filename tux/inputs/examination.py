@@ -120,7 +120,8 @@ def _edges(edges: EdgeData) -> Findings:
         yield f"{name} ids", f"{len(ids):,}: {_ids(ids)}{more}"
     if len(edges):
         repeated = edges.duplicates
-        again = f", {repeated:,} of which repeat a pair" if repeated else ""
+        repeat = f"repeat{'s' * (repeated == 1)}"
+        again = f", {repeated:,} of which {repeat} a pair" if repeated else ""
         yield "edges", f"{len(edges):,}{again}"
     for name, values in edges.fields.items():
         yield name, _numbers(values)

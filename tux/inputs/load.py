@@ -255,7 +255,7 @@ def _load_parts(
         raise
     if isinstance(program.input, Points):
         return train, loaded
-    for text in odd_ids_lines(loaded.folder, program, train, data, found, reading.columns):
+    for text in odd_ids_lines(loaded.folder, program, train, data, found.formats, reading.columns):
         warn(text)
     for text in loaded.told:
         warn(text)

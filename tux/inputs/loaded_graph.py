@@ -4,7 +4,7 @@ odd in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from tux.graph.links import held_out_edges
 from tux.graph.store import StoredIds, edges_prefix
 from tux.graph.union import two_sides
 from tux.inputs.by_type import SourceOfTypes, describe_new_ids, sources_by_type
-from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals
 from tux.inputs.tables_in_shares import points_read
 from tux.inputs.untyped import Sides, check_one_type
+from tux.io.formats.format import Format
 from tux.io.source.input_files import input_files
 from tux.io.source.odd_ids import odd_ids
 from tux.io.source.precision import range_notes
@@ -59,6 +59,15 @@ def read_bare_graph(
     bare = without_edges(folder, program.edge.ends, program.edge.columns, others)
     if isinstance(program.input, Points):
         return points_read(graph, bare)
+    return add_rows_read(bare, folder, graph, tables=tables, every=every)
+
+
+def add_rows_read(
+    bare: EdgeData, folder: Path, graph: LoadedGraph, *, tables: bool, every: bool
+) -> EdgeData:
+    """Return the ids of the parts in a folder, which are without an edge, with what
+    `read_bare_graph` adds to them.
+    """
     odd = {}
     if tables:  # else ids are numbers of rows, and of columns or words
         words = [name for name in dict.fromkeys(bare.ends) if _are_strings(bare.ids[name])]
@@ -167,15 +176,15 @@ def odd_ids_lines(
     program: Program,
     bare: EdgeData,
     data: SourceOfTypes,
-    found: FileFacts,
+    formats: Mapping[str, Format],
     columns: str | None,
 ) -> Iterator[str]:
     """Yield the lines that reading the whole says of the ids of each edge type, where the parts lie
-    in a folder. `found`: the facts about the files; `columns`: named for the first type. DataError
-    where the names of columns say that two vertex types are one.
+    in a folder. `formats`: of the files; `columns`: named for the first type. DataError where the
+    names of columns say that two vertex types are one.
     """
     for name, source in sources_by_type(program, data).items():
-        ends, format = bare.by_type[name].ends, found.formats[name]
+        ends, format = bare.by_type[name].ends, formats[name]
         if ends[0] == ends[1]:
             files, sides = input_files(source), sides_of(folder, bare, name)
             named = None if name else columns

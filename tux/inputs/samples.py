@@ -18,7 +18,7 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.base.text import join_class_names, plural
+from tux.base.text import join_class_names, plural, plural_noun
 from tux.inputs.queries import check_query, is_ranked, query_numbers
 from tux.io.edges.read import read_edges
 from tux.io.samples.faults import no_weight
@@ -218,7 +218,9 @@ def samples_to_edges(
             for name, values in known.items()
         }
     if "weight" not in known and (samples.weight != 1).any():
-        edges = replace(edges, notes=(*edges.notes, f"the weights of {kind}s are left out"))
+        edges = replace(
+            edges, notes=(*edges.notes, f"the weights of {plural_noun(kind)} are left out")
+        )
     return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
 
 
@@ -232,7 +234,7 @@ def relabel_folder(bare: EdgeData, program: Program, path: str) -> EdgeData:
     kind = program.edge.ends[0]
     known = dict(bare.vertex_fields[kind])
     if "label" not in known:
-        what = f"its {kind}s have no labels, which {type(program).__name__} reads"
+        what = f"its {plural_noun(kind)} have no labels, which {type(program).__name__} reads"
         raise DataError(
             what, where=path, do="partition a file that has them; tux partition --help says how"
         )
@@ -257,7 +259,8 @@ def _refuse_small(bare: EdgeData, label: np.ndarray, program: Program, path: str
             f"labels below {least:g}: {len(small):,}; the first is {label[small[0]]:g}, of {kind} "
             f"{first}",
             where=path,
-            do=f"partition a file without such {kind}s: their ids are the numbers of its rows",
+            do=f"partition a file without such {plural_noun(kind)}: their ids are the numbers of "
+            "its rows",
         )
 
 
@@ -270,7 +273,9 @@ def _stored_to_signs(
         what = f"labels of {len(stored)} classes" if stored else "numbers as labels"
         do = MORE if stored else f"partition the file again, without --numeric. {MORE}"
         raise DataError(
-            f"its {program.edge.ends[0]}s have {what}, not two classes", where=path, do=do
+            f"its {plural_noun(program.edge.ends[0])} have {what}, not two classes",
+            where=path,
+            do=do,
         )
     meant = [_meanings(each) for each in (stored, classes)]
     if meant[1] == meant[0][::-1]:
@@ -293,7 +298,8 @@ def _stored_to_numbers(
     numbers = [value for value in _meanings(stored) if isinstance(value, float)]
     if len(numbers) < len(stored):
         raise DataError(
-            f"its {program.edge.ends[0]}s have the labels {' and '.join(stored)}, not numbers",
+            f"its {plural_noun(program.edge.ends[0])} have the labels {' and '.join(stored)}, not "
+            "numbers",
             where=path,
             do="partition a file with labels that are numbers",
         )
@@ -370,7 +376,7 @@ def add_groups(
 def _unknown_note(rows: int, unknown: int, kind: str, name: str) -> str:
     """Return the sentence about vertices of a file of groups that the data do not have."""
     are = "is" if unknown == 1 else "are"
-    return f"{unknown:,} of {rows:,} {kind}s of {name} {are} not in the data: left out"
+    return f"{unknown:,} of {plural(rows, kind)} of {name} {are} not in the data: left out"
 
 
 def group_lines(path: str, program: Program, counts: tuple[int, int]) -> Iterator[str]:

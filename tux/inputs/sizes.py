@@ -129,17 +129,32 @@ def oddities(
             )
     (_, train), (held_out, test) = read
     if repeated := sizes.get("duplicates"):
-        first, second = program.edge.roles
-        yield (
-            f"{plural(repeated, 'row')} of {train} repeat{'s' * (repeated == 1)} a ({first}, "
-            f"{second}) pair"
-        )
+        yield repeats_line(repeated, train, program.edge.roles)
     for kind, count in (held_out.unseen if held_out else {}).items():
         if count:
             yield (
                 f"{plural(count, kind)} of {test} never occur{'s' * (count == 1)} in training; of "
                 "these the model knows nothing"
             )
+
+
+def untyped_oddities(edges: EdgeData, data: Any, repeated: int) -> Iterator[str]:
+    """Yield one line for each odd thing about edges that no program describes, of which so many are
+    `repeated`.
+    """
+    name = data_name(data)
+    yield from (f"{name}: {note}" for note in edges.notes)
+    if repeated:
+        first, second = edges.ends
+        roles = (first, second) if first != second else ("source", "target")
+        yield repeats_line(repeated, name, roles)
+
+
+def repeats_line(count: int, name: str, roles: tuple[str, str]) -> str:
+    """Return the line about rows that repeat a pair, of which there are some."""
+    first, second = roles
+    repeat = f"repeat{'s' * (count == 1)}"
+    return f"{plural(count, 'row')} of {name} {repeat} a ({first}, {second}) pair"
 
 
 def oddities_by_type(

@@ -15,6 +15,7 @@ from tux.arrays.frames import frame_of, object_name, take_rows
 from tux.arrays.ids import Ids
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
+from tux.base.text import data_name
 from tux.inputs.held_out_rows import HeldOutRule, times_of
 from tux.io.edges.columns import WantedColumns, find_column, refuse_guess
 from tux.io.edges.memory import no_row_error, pick_columns
@@ -40,10 +41,12 @@ def split_files(
     rule: HeldOutRule,
     columns: str | None = None,
     phase: Callable[[str], None] = lambda name: None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> SplitFiles:
     """Write the pairs of a table, text or Parquet, one file or many, to two files in a new folder:
     `train` and, of those that the `rule` holds out, `test`. They have the format of the first file,
-    all columns, and the rows in their order. `columns` names those of users and items.
+    all columns, and the rows in their order. `columns` names those of users and items; `warn` is
+    told what is odd in the rows.
 
     The folder appears when both files are whole. The columns of users, items and times are in
     memory, the others a block at a time. Raises DataError for what is no table and for a bad row,
@@ -54,6 +57,8 @@ def split_files(
     table = _open_table(path, columns)
     phase(f"read {path}")
     found = table.read(rule.time)
+    for note in table.notes:
+        warn(f"{data_name(path)}: {note}")
     if not len(found[0]):
         raise no_row_error(BadRows(path, stop=True), "row")
     held = _choose(found, rule, path, phase)

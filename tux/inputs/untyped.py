@@ -15,6 +15,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.edges.columns import ITEMS, USERS
 from tux.io.edges.read import read_edges
 from tux.io.formats.edge_formats import EDGE_FORMATS
@@ -84,19 +85,18 @@ def read_graph(
     """Read a graph from a file of some format; with `bipartite` None it is found whether there are
     two types of vertices. Raises the errors of `tux.io.edges.read.read_edges`.
     """
-    why, two = "", columns and ",".join(columns.split(",")[:2])
+    why = ""
     if bipartite is None:
         bipartite, why = types_by_format(path, format, columns)
     # The number of each edge is read too: it tells whether the first line is a header.
-    numbers = columns is None and has_numbers(path, format)
+    numbers = are_numbered(path, format, columns)
     fields = {"value": "f4"} if numbers else {}
-    edges = read_edges(
-        path, TWO if bipartite else ONE, fields, columns=two, undirected="once", format=format
-    )
+    how: dict[str, Any] = {"columns": columns, "format": format}
+    edges = read_edges(path, TWO if bipartite else ONE, fields, undirected="once", **how)
     if bipartite is None:
         bipartite, why = _types_by_shape(edges, numbers or has_numbers(path, format))
         if bipartite:
-            edges = read_edges(path, TWO, fields, columns=two, format=format)
+            edges = read_edges(path, TWO, fields, **how)
     return UntypedGraph(replace(edges, fields={}), format, bipartite, why)
 
 
@@ -194,9 +194,13 @@ def read_for_program(
 
     `columns` of two names leave the number out, those of three name it.
     """
-    numbers = columns.count(",") > 1 if columns else has_numbers(path, format)
-    fields = {"value": "f4"} if numbers else {}
+    fields = {"value": "f4"} if are_numbered(path, format, columns) else {}
     return read_edges(path, TWO if bipartite else ONE, fields, columns=columns, format=format)
+
+
+def are_numbered(path: str | os.PathLike[str], format: Format, columns: str | None) -> bool:
+    """Return whether edges have a number each, by the `columns` that are named, or the file."""
+    return columns.count(",") > 1 if columns else has_numbers(path, format)
 
 
 def has_numbers(path: str | os.PathLike[str], format: Format) -> bool:
@@ -246,7 +250,7 @@ def _types_by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
         return True, "no id occurs on both sides"
     if numbers and (why := _numbering_reason(*sides, numbers)):
         return True, f"edges have numbers, and {why}"
-    return False, f"{both:,} ids occur on both sides"
+    return False, f"{plural(both, 'id')} occur{'s' * (both == 1)} on both sides"
 
 
 def _numbering_reason(

@@ -122,7 +122,9 @@ def join_table(
     fields = {}
     for field, values in table.fields.items():
         if lacking.any() and defaults.get(field) is None:
-            raise missing_row_error(kind, field, ids.values[lacking], table.name)
+            raise missing_row_error(
+                kind, field, ids.values[lacking], table.name, declared=field in defaults
+            )
         whole = np.full((len(ids), *values.shape[1:]), defaults.get(field) or 0, values.dtype)
         whole[codes] = values
         fields[field] = whole
@@ -146,14 +148,18 @@ def alone_note(count: int, kind: str, name: str) -> str:
     return f"{plural(count, kind)} of {name} without edges"
 
 
-def missing_row_error(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
-    """Return the error about vertices that have edges, but no value of a field."""
+def missing_row_error(
+    kind: str, field: str, ids: np.ndarray, where: str, *, declared: bool = True
+) -> DataError:
+    """Return the error about vertices that have edges, but no value of a field. `declared`: by a
+    program, which may give it a default.
+    """
+    default = f', or declare {kind}.{field} with a default, as in {field} = data("f4", default=0)'
     return DataError(
         f"{plural(len(ids), kind)} of the data {'has' if len(ids) == 1 else 'have'} no row in the "
         f"table of {plural_noun(kind)}, such as {ids[0]}",
         where=where,
-        do=f"Add the rows, or declare {kind}.{field} with a default, as in "
-        f'{field} = data("f4", default=0).',
+        do=f"Add the rows{default * declared}.",
     )
 
 

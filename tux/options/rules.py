@@ -89,6 +89,9 @@ def number(low: int | None = None, most: int | None = None, metavar: str = "N") 
 INPUT: FlagKind = {"type": stores.local_path, "metavar": "FILE"}
 """The kind of flags that name a file or folder which is read."""
 
+TABLE: FlagKind = {**INPUT, "metavar": "TYPE=FILE", "action": "append"}
+"""The kind of flags that name tables of vertices, which are read."""
+
 OUTPUT: FlagKind = {"type": stores.output_path, "metavar": "FILE"}
 """The kind of flags that name a file or folder which is written."""
 
@@ -246,11 +249,7 @@ RUN = OptionRule(_PATH, _source, {**INPUT, "metavar": "RUN"})
 PATHS = FILE, RUN
 """The rules of options that name what is read."""
 FOLDER = OptionRule(_PATH, _output, {**OUTPUT, "metavar": "DIR"})
-TABLES = OptionRule(
-    "tables by vertex type, as in {'page': 'pages.csv'}",
-    _tables,
-    {"metavar": "TYPE=FILE", "action": "append"},
-)
+TABLES = OptionRule("tables by vertex type, as in {'page': 'pages.csv'}", _tables, TABLE)
 SWITCH = OptionRule(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )

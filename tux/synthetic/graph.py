@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tux.arrays.integers import distinct_integers
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation, uniforms
+from tux.base.text import plural
 
 OUT_TAIL, IN_TAIL = 0.4, 0.7
 """Exponents of the weights i^-tail of the i-th vertex, out of it and into it: in-degrees are the
@@ -26,11 +27,14 @@ def graph(
     Raises UsageError for fewer than two vertices, or more edges than a tenth of all pairs.
     """
     if vertices < 2 or vertices >= 2**31:
-        raise UsageError(f"{vertices:,} vertices", do="give from 2 to 2,147,483,647")
+        raise UsageError(
+            f"a graph of {plural(vertices, 'vertex')}", do="give from 2 to 2,147,483,647"
+        )
     most = max(vertices * vertices // 10, 1)
     if not 1 <= edges <= most:
         raise UsageError(
-            f"{edges:,} edges between {vertices:,} vertices", do=f"give from 1 to {most:,}"
+            f"a graph of {plural(edges, 'edge')} between {plural(vertices, 'vertex')}",
+            do=f"give from 1 to {most:,}",
         )
     shares = [
         _shares(vertices, tail, seed, name) for name, tail in (("out", OUT_TAIL), ("in", IN_TAIL))

@@ -23,6 +23,7 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, repetitions, sum_entries
 from tux.io.bags.hashed import collisions, hash_numbers
 from tux.io.bags.numbering import ColumnNumbering
@@ -67,7 +68,9 @@ class LineFacts(NamedTuple):
         """Return sentences for the user."""
         told = (collisions if asked.bits else repetitions)(self.repeated, asked.row, asked.column)
         if self.has_zero:
-            told += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
+            told += (
+                f"{plural_noun(asked.column)} are numbered from 0, as {asked.column} 0 occurs",
+            )
         if self.has_queries and not asked.ranked:
             told += ("qid, the query of each row, is left out: rows are not ranked",)
         if self.weighted:

@@ -21,6 +21,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.lookup import look_up
 from tux.base.errors import DataError, UsageError
+from tux.base.text import plural, plural_noun
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
 from tux.io.bags.docword import read_docword
@@ -295,7 +296,8 @@ def _check_form(
             "without stop words."
         )
         raise DataError(
-            f"{path} is not recognised as a file whose rows are bags of {ends[1]}s", do=rule
+            f"{path} is not recognised as a file whose rows are bags of {plural_noun(ends[1])}",
+            do=rule,
         )
     if form not in FIRST:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FIRST)}")
@@ -349,7 +351,7 @@ def _keep_known_columns(
     left, column, left_out = known_entries(entries, column, known)
     if not len(left.value):
         which = f"known {asked.column}" if len(left_out) else asked.column
-        raise DataError(f"no {which} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+        raise DataError(f"no {which} in {plural(len(entries.rows), asked.row)} of {asked.path}")
     return left, column, left_out
 
 

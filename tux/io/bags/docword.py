@@ -19,6 +19,7 @@ from tux.arrays.arrow import Pieces
 from tux.arrays.ids import MAX_VERTICES, is_plausible_size
 from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
+from tux.base.text import plural, plural_noun
 from tux.io.bags.entries import BagSpec, Entries
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.bags.pair_faults import number_fault
@@ -98,7 +99,8 @@ def read_docword(asked: BagSpec) -> Entries:
     head, filled = lines.head, lines.filled
     if filled != head.lines:
         raise DataError(
-            f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
+            f"{plural(filled, 'line')} of {plural_noun(asked.column)}, but the header says "
+            f"{head.lines:,}",
             where=asked.bad.places.of(3),
             do="Is the file cut short?"
             if filled < head.lines
@@ -106,7 +108,8 @@ def read_docword(asked: BagSpec) -> Entries:
         )
     if not is_plausible_size(head.documents, lines.rows):
         raise DataError(
-            f"{head.documents:,} {asked.row}s, but only {lines.rows:,} lines of {asked.column}s",
+            f"{plural(head.documents, asked.row)}, but only {plural(lines.rows, 'line')} of "
+            f"{plural_noun(asked.column)}",
             where=asked.bad.places.of(1),
             do=RULE,
         )
@@ -211,7 +214,12 @@ def _head(lines: list[bytes], asked: BagSpec) -> DocwordHead:
     """
     sizes = []
     for at, (line, name) in enumerate(
-        zip(lines, (f"{asked.row}s", f"{asked.column}s", "lines"), strict=True), 1
+        zip(
+            lines,
+            (plural_noun(asked.row), plural_noun(asked.column), "lines"),
+            strict=True,
+        ),
+        1,
     ):
         word = line.decode(errors="replace").strip()
         if not (word.isascii() and word.isdigit()):
@@ -227,7 +235,7 @@ def _head(lines: list[bytes], asked: BagSpec) -> DocwordHead:
         sizes.append(int(word))
     if asked.columns is not None and asked.columns != sizes[1]:
         raise DataError(
-            f"{sizes[1]:,} {asked.column}s, but the vocabulary has {asked.columns:,}",
+            f"{sizes[1]:,} {plural_noun(asked.column)}, but the vocabulary has {asked.columns:,}",
             where=asked.bad.places.of(2),
             do=f"Name the vocabulary that belongs to this file, not {asked.vocab}.",
         )
@@ -243,6 +251,8 @@ def _fault(line: str, head: DocwordHead, asked: BagSpec) -> str:
         if not (word.isascii() and word.isdigit()):
             return f"{quote_word(word)} is no number of a {name}"
         if not 1 <= len(word.lstrip("0")) <= 18 or int(word.lstrip("0")) > size:
-            return f"{name} {cut_word(word)}, but {name}s are numbered from 1 to {size:,}"
+            return (
+                f"{name} {cut_word(word)}, but {plural_noun(name)} are numbered from 1 to {size:,}"
+            )
     least, most = asked.counts()
     return number_fault(words[2], asked.field, True, least, most, asked.dtype)

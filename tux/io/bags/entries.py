@@ -17,6 +17,7 @@ from tux.arrays.disk_columns import empty_column, kept_rows, row_slices
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST, narrow
 from tux.base.errors import UsageError
+from tux.base.text import plural_noun
 from tux.io.bags.numbering import ColumnNumbering
 from tux.io.formats.format import Form
 from tux.io.source.text import BadRows, OnBadRow
@@ -63,7 +64,8 @@ class BagSpec(NamedTuple):
     def outside(self, number: int) -> str:
         """Return the reason why `number` is no column, "" if it is one."""
         if number < self.first:
-            return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
+            columns = plural_noun(self.column)
+            return f"{self.column} {number}, but {columns} are numbered from {self.first}"
         if self.columns is not None and number > self.last:
             return (
                 f"{self.column} {number} is beyond the vocabulary of {self.columns:,}, "
@@ -228,6 +230,6 @@ def check_entries(
         raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
     if unknown == "skip" and (not against or ends[1] not in against):
         raise UsageError(
-            f"to leave out unknown {ends[1]}s, the known ones are needed",
+            f"to leave out unknown {plural_noun(ends[1])}, the known ones are needed",
             do=f"give their ids against[{ends[1]!r}]",
         )

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from tux.base.text import plural, plural_noun
 from tux.io.bags.entries import WHOLE, BagSpec
 from tux.io.bags.pair_lines import COUNT, LABEL, MAX_QUERY, NOTHING, WEIGHTED, Rules
 from tux.io.source.text import NUMBER, is_plain_number, not_number, quote_word
@@ -34,19 +35,23 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
     if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
         return f"{quote_word(head)} is no label: it is not plain text"
     if rules.head == COUNT and not is_plain_number(head):
-        return f"{quote_word(head)} is no number of {asked.column}s: a line begins with it"
+        return (
+            f"{quote_word(head)} is no number of {plural_noun(asked.column)}: a line begins with it"
+        )
     for pair in pairs:
         if why := _pair_fault(pair, rules, asked):
             return why
     if rules.head == COUNT and int(head) != len(pairs):
-        return f"{int(head):,} {asked.column}s are announced, but there are {len(pairs):,}"
+        return f"the line announces {plural(int(head), asked.column)}, but has {len(pairs):,}"
     sums: dict[int, float] = {}
     for pair in pairs:
         column, _, number = pair.partition(":")
         sums[_whole(column)] = sums.get(_whole(column), 0.0) + float(number)
     wrong = next((at for at, each in sums.items() if not rules.least <= each <= rules.most), None)
     if wrong is None:
-        same = f"the numbers of {asked.column}s with the same hash" if asked.bits else ""
+        same = (
+            f"the numbers of {plural_noun(asked.column)} with the same hash" if asked.bits else ""
+        )
         return f"{same} add up beyond {asked.dtype}" if same else ""
     return f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
 

@@ -15,6 +15,7 @@ from tux.arrays.arrow import Column
 from tux.arrays.disk_columns import store_column
 from tux.arrays.ids import Ids, is_plausible_size
 from tux.base.errors import MustReadWhole
+from tux.base.text import plural_noun
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
 from tux.io.bags.bags import check_text, columns_of, known_entries, left_out_notes, plan_bags
 from tux.io.bags.documents import read_share_documents
@@ -130,7 +131,7 @@ def _lines(asked: BagSpec, whole: str, form: Form, tell: Tell | None) -> _BagsRe
 
 def must_read_whole(asked: BagSpec, why: str) -> MustReadWhole:
     """Return the error about bags that one process must read whole."""
-    return MustReadWhole(f"all {asked.row}s are read whole: {why}")
+    return MustReadWhole(f"all {plural_noun(asked.row)} are read whole: {why}")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class JoinedBags:
         if head is not None and sum(facts.filled for facts in self.each) != head.lines:
             raise must_read_whole(asked, "the header tells another number of lines")
         if head is not None and not is_plausible_size(head.documents, rows):
-            raise must_read_whole(asked, f"the header tells of many {asked.row}s")
+            raise must_read_whole(asked, f"the header tells of many {plural_noun(asked.row)}")
         if not any(facts.entries for facts in self.each):
             raise must_read_whole(asked, f"there is no {asked.column}")
         if any(facts.large for facts in self.each):

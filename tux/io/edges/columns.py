@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tux.base.errors import DataError, UsageError
+from tux.base.text import plural_noun
 
 # Other names of columns, as letters and digits only.
 USERS = {"user", "userid", "uid", "reviewer", "reviewerid", "customer", "customerid"}
@@ -343,7 +344,7 @@ def matrix_error(
     or a table of points.
     """
     what = "of which none is called as an end of edges" if header else "without names"
-    seems = f"a matrix of {wanted.ends[0]}s by {wanted.ends[1]}s"
+    seems = f"a matrix of {plural_noun(wanted.ends[0])} by {plural_noun(wanted.ends[1])}"
     has = f" It has {_list_names(header)}." if header else ""
     return DataError(
         f"{numbers:,} columns of numbers {what}: this seems to be {seems}, or points",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tux.base.errors import DataError
-from tux.base.text import plural
+from tux.base.text import plural, plural_noun
 from tux.io.edges.bare_pairs import NumbersBeside
 from tux.io.edges.columns import (
     WantedColumns,
@@ -140,7 +140,7 @@ def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: WantedColumns) 
         notes.append(f"{shown} is read as an edge; if these are names of columns, remove the line")
     for at, column in enumerate(zip(*ends, strict=True)):
         if len(column) > 1 and all(map(DATE.fullmatch, column)):
-            notes.append(f"ids of {wanted.ends[at]}s are dates, as {column[0]}")
+            notes.append(f"ids of {plural_noun(wanted.ends[at])} are dates, as {column[0]}")
     return notes
 
 

@@ -26,6 +26,7 @@ from tux.io.source.text import CONVERT, NO_ROW, quote_word, text_blocks
 
 BEGIN_GML = re.compile(r"(\w+\s+(\"[^\"]*\"|[-+]?[\d.]+)\s+)*graph\s*\[", re.IGNORECASE)
 BEGIN_PAJEK = re.compile(r"\*(vertices\s+\d+|network\b)", re.IGNORECASE)
+DUPLICATE = re.compile(r"edge .* is duplicated")  # as networkx refuses a second edge of GML
 WEIGHTS = ("weight", "value")
 """Names of the number of an edge, if it has not the name of the field."""
 PLAIN = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # an integer of 64 bits as it is written
@@ -98,7 +99,15 @@ class NetworkFormat(NamedTuple):
 def _parse_gml(text: str, path: str) -> Any:
     import networkx as nx
 
-    return nx.parse_gml(text.split("\n"), label=None)
+    try:
+        return nx.parse_gml(text.split("\n"), label=None)
+    except nx.NetworkXError as error:
+        if not DUPLICATE.match(str(error)):
+            raise
+        raise DataError(
+            f"{path} has an edge twice: {one_line(str(error))}",
+            do='Write "multigraph 1" behind "graph [" if it is one; else leave one of them out.',
+        ) from None
 
 
 def _parse_graphml(text: str, path: str) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.base.text import plural_noun
+from tux.base.text import plural, plural_noun
 from tux.io.bags.numbering import ColumnNumbering, doubt_of_numbers
 from tux.io.edges.request import EdgeRequest
 
@@ -117,7 +117,7 @@ def _check_sure(asked: EdgeRequest, given: ColumnNumbering, types: Sequence[_Num
     word = "vertex" if asked.ends[0] == asked.ends[1] else ("row", "column")[side]
     other = "j + 1" if (first or 0) > given.first else "j - 1"
     raise DataError(
-        f"{word} {given.first} is empty, and there are {size:,} {plural_noun(word)} for {count:,} "
+        f"{word} {given.first} is empty, and there are {plural(size, word)} for {count:,} "
         f"{plural_noun(kind)}: {word} j may be {kind} j or {other} of training",
         where=asked.path,
         do=f"Give edges in the form of training, {ColumnNumbering.parse(asked.numbered)}; or make "

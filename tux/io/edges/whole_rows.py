@@ -17,7 +17,13 @@ import numpy as np
 from tux.arrays import arrow, stores
 from tux.arrays.frame_columns import DATES, FLOATS, TIMES
 from tux.base.errors import DataError
-from tux.io.edges.columns import WantedColumns, find_column, find_columns, refuse_guess
+from tux.io.edges.columns import (
+    WantedColumns,
+    find_column,
+    find_columns,
+    refuse_guess,
+    unused_notes,
+)
 from tux.io.edges.layout import beginning, edge_layout
 from tux.io.edges.table import parquet_pieces, read_by_layout
 from tux.io.formats.format import name_ending
@@ -43,6 +49,7 @@ class TextTable:
             raise DataError(f"{path} holds no edge", do=NO_ROW)
         refuse_guess(table.layout.header or [], wanted, path)
         self.path, self.first, self.wanted, self.table = path, first.path, wanted, table
+        self.notes: tuple[str, ...] = ()  # sentences that the user should know, once it is read
 
     @property
     def ending(self) -> str:
@@ -64,9 +71,14 @@ class TextTable:
             wanted = wanted._replace(fields={further: None})
         bad, table = BadRows(self.path, stop=True), self.table._replace(layout=layout)
         try:
-            return read_by_layout(bad, table, wanted, self.first, self.path).pieces.columns()
+            found = read_by_layout(bad, table, wanted, self.first, self.path)
         except DataError as error:
             raise without_skipping(error) from None
+        names = layout.header or [f"column {at + 1}" for at in range(layout.width)]
+        unused = unused_notes(names, self.table.layout.picks)  # though they are written
+        notes = (note for note in found.notes if note not in unused)
+        self.notes = (*notes, *found.passed.notes("row"))
+        return found.pieces.columns()
 
     def write(self, paths: Sequence[Path], side: np.ndarray) -> None:
         """Write row i to the new file ``paths[side[i]]``. `side` (m,) int8."""
@@ -145,6 +157,7 @@ class ParquetTable:
     """A table of edges as Parquet, in one file or several."""
 
     ending = ".parquet"
+    notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, ends: tuple[str, str], columns: str | None) -> None:
         """Find the columns of the ends; see `tux.io.edges.read.read_edges`."""

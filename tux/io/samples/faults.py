@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tux.base.errors import DataError
+from tux.base.text import plural, plural_noun
 from tux.io.bags.entries import BagSpec
 from tux.io.source.text import ADVICE, NUMBER, quote_word
 
@@ -46,7 +47,7 @@ def label_count_error(labels: int, first: str, rows: int, asked: BagSpec, path: 
     do = f"Give one label for each {asked.row} of {asked.path}, in the same order."
     if labels == rows + 1 and first and not NUMBER.fullmatch(first):
         do = f"Its first one, {quote_word(first)}, may be a name: remove it."
-    return DataError(f"{labels:,} labels, but {rows:,} {asked.row}s", where=path, do=do)
+    return DataError(f"{plural(labels, 'label')}, but {plural(rows, asked.row)}", where=path, do=do)
 
 
 def no_label(path: str, first: str) -> DataError:
@@ -59,15 +60,17 @@ def no_label(path: str, first: str) -> DataError:
 def no_queries(asked: BagSpec, do: str) -> DataError:
     """Return the error about rows none of which has a query, with the advice `do`."""
     return DataError(
-        f"the {asked.row}s of {asked.path} have no queries, by which they are ranked", do=do
+        f"the {plural_noun(asked.row)} of {asked.path} have no queries, by which they are ranked",
+        do=do,
     )
 
 
 def no_entry(asked: BagSpec, rows: int) -> DataError:
     """Return the error about so many rows without an entry."""
     return DataError(
-        f"no {asked.column} in {rows:,} {asked.row}s of {asked.path}",
-        do=f"Give {asked.row}s that have {asked.column}s. Are these the right file and --form?",
+        f"no {asked.column} in {plural(rows, asked.row)} of {asked.path}",
+        do=f"Give {plural_noun(asked.row)} that have {plural_noun(asked.column)}. Are these the "
+        "right file and --form?",
     )
 
 
@@ -75,7 +78,7 @@ def no_weight(row: str) -> DataError:
     """Return the error about rows, each called a `row`, whose weights are all 0."""
     return DataError(
         f"the weight of each {row} is 0",
-        do=f"Give some {row}s a larger weight, or leave the weights out.",
+        do=f"Give some {plural_noun(row)} a larger weight, or leave the weights out.",
     )
 
 

@@ -17,6 +17,7 @@ from tux.arrays.frames import Frame
 from tux.arrays.given import check_unmasked
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.base.text import plural
 from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.crossed import no_columns_to_cross
@@ -137,7 +138,7 @@ def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
     there = len(rows.entries.rows) + asked.bad.count
     if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) != there:
         raise DataError(
-            f"weights of {array.dtype} and shape {array.shape} for {there:,} {asked.row}s",
+            f"weights of {array.dtype} and shape {array.shape} for {plural(there, asked.row)}",
             do=f"Give a number for each {asked.row}.",
         )
     good = (array >= 0) & (array <= float(np.finfo(np.float32).max))
@@ -157,7 +158,7 @@ def _set_queries(rows: SampleRows, queries: Any, asked: BagSpec) -> SampleRows:
     there = len(rows.entries.rows) + asked.bad.count
     if len(codes) != there:
         raise DataError(
-            f"queries of {len(codes):,} {asked.row}s for {there:,}",
+            f"queries of {plural(len(codes), asked.row)} for {there:,}",
             do=f"Give the query of each {asked.row}.",
         )
     return rows._replace(query=codes[rows.entries.rows - 1])

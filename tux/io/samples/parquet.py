@@ -14,6 +14,7 @@ from tux.arrays import arrow
 from tux.arrays.arrow_values import to_numpy, zero_of
 from tux.arrays.frames import Frame
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.bags.entries import BagSpec
 from tux.io.samples.columns import SampleRows, SampleTable, TableRead
 from tux.io.samples.crossed import Words
@@ -145,7 +146,9 @@ def _begin_table(
             )
     if not {"number", "word"} & set(roles):
         raise DataError(
-            f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
+            f"no column of {plural_noun(asked.column)}",
+            where=path,
+            do=f"It has {', '.join(names)}.",
         )
     return SampleTable(asked, names, roles, how)
 

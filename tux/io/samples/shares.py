@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, MustReadWhole
+from tux.base.text import plural_noun
 from tux.io.bags.bag_lines import LineFacts, begin_lines, read_share_lines
 from tux.io.bags.bags import drop_unused_values
 from tux.io.bags.entries import BagSpec, Entries
@@ -260,7 +261,7 @@ def _of_table(asked: BagSpec, how: SampleOptions, found: TableRead) -> _Read:
 
 def read_whole(asked: BagSpec, why: str) -> MustReadWhole:
     """Return the error about samples that one process must read whole."""
-    return MustReadWhole(f"all {asked.row}s are read whole: {why}")
+    return MustReadWhole(f"all {plural_noun(asked.row)} are read whole: {why}")
 
 
 class _ShareLabels(NamedTuple):

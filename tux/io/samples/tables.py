@@ -16,6 +16,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.arrow_values import to_numpy
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.bags.entries import BagSpec
 from tux.io.edges.columns import plain_name
 from tux.io.samples.columns import SampleRows, SampleTable, TableRead
@@ -184,7 +185,9 @@ class _SampleText(TableText):
         layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
             raise DataError(
-                f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
+                f"no column of {plural_noun(asked.column)}",
+                where=asked.path,
+                do=f"It has {', '.join(names)}.",
             )
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles, how)

@@ -18,7 +18,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from tux.arrays import stores
@@ -29,6 +29,8 @@ from tux.base.text import plural
 Path = str | os.PathLike[str]
 Source = Path | Sequence[Path]
 PATTERN = re.compile(r"[*?\[]")
+CUT, PART = "manifest.json", re.compile(r"part-\d+")  # in folders of tux partition
+RUN = "run.json"  # in folders of runs
 PASSED_OVER = (".", "_")  # first letters of names of files that are no data, as Spark's _SUCCESS
 
 
@@ -197,6 +199,7 @@ def _of_folder(folder: str, entries: Iterable[stores.StoreEntry]) -> list[InputF
     there is a folder among them, which may stand for anything.
     """
     counted = [each for each in entries if _counts(each.name)]
+    _refuse_own_folder(folder, {each.name for each in counted})
     if inner := next((each.name for each in counted if each.folder), None):
         raise DataError(
             f"the folder {folder} holds folders, such as {inner}",
@@ -210,6 +213,27 @@ def _of_folder(folder: str, entries: Iterable[stores.StoreEntry]) -> list[InputF
     for each in counted:
         _check_kind(each.path)
     return [InputFile(each.path, each.size) for each in counted]
+
+
+def _refuse_own_folder(folder: str, names: Set[str]) -> None:
+    """Raise DataError for a folder that tux has written, with entries of these names: a graph in
+    parts, one of its parts, or a run.
+    """
+    part = PART.fullmatch(os.path.basename(folder.rstrip("/")))
+    whole = os.path.dirname(folder.rstrip("/"))
+    if CUT in names and any(map(PART.fullmatch, names)):
+        whole = folder
+    elif not (part and os.path.isfile(os.path.join(whole, CUT))):
+        if RUN in names:
+            raise DataError(
+                f"{folder} is the folder of a run, not data",
+                do=f"Name the data themselves. tux info {folder} tells which the run has read.",
+            )
+        return
+    raise DataError(
+        f"{folder} is {'' if whole == folder else 'a part of '}a graph that is cut already",
+        do=f"Name the file that it was cut from; or train on the parts: tux run APP {whole}.",
+    )
 
 
 def _check_kind(path: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.ids import Ids
+from tux.base.text import plural_noun
 from tux.io.source.cells import DECIMAL
 from tux.io.source.row_one import GAPS
 from tux.io.source.text import NUMBER, WHOLE, quote_word
@@ -38,7 +39,8 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
     in a vertex type.
     """
     notes = []
-    for kind, own in ids.items():
+    for name, own in ids.items():
+        kinds = plural_noun(name)
         values = own.values
         if values.dtype != arrow.STRING:
             continue
@@ -48,16 +50,16 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
         words = [quote_word(word) for word in others]
         few = 0 < len(words) <= ODD and 2 * len(words) <= len(values)
         if words and all(map(_is_number, values)):
-            notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
+            notes.append(f"ids of {kinds} such as {words[0]} are words: 1 and 1.0 are two of them")
         elif few:
-            what = f"{', '.join(words)} among {kind}s that are whole numbers"
+            what = f"{', '.join(words)} among {kinds} that are whole numbers"
             notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
         elif found:
-            notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
-        notes += _signs_of(kind, values, found)
+            notes.append(f"{', '.join(found)} among {kinds}, and an id as any other")
+        notes += _signs_of(kinds, values, found)
         if not few:
             why = "they are ids as any others"
-            notes += _note(kind, _sums(values), "that may be sums of other rows", why)
+            notes += _note(kinds, _sums(values), "that may be sums of other rows", why)
     return notes
 
 
@@ -70,9 +72,9 @@ def _sums(values: np.ndarray) -> list[str]:
     return [word for word in likely if word.lower() in SUMS]
 
 
-def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
-    """Return sentences about ids (n,) of a type by the signs in them, except for the ids `told`,
-    about which there is a sentence already.
+def _signs_of(kinds: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
+    """Return sentences about ids (n,) by the signs in them, except for the ids `told`, about which
+    there is a sentence already.
     """
     first = values.astype("U1").view(np.uint32)
     looked_at = np.ones(len(values), np.bool_)
@@ -85,17 +87,17 @@ def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
     notes = []
     for fits, such, why in SIGNS:
         found, odd = [word for word in odd if fits(word)], [word for word in odd if not fits(word)]
-        notes += _note(kind, found, such, why)
+        notes += _note(kinds, found, such, why)
     commas = values[np.strings.find(values, ",") > 0].tolist()
     found = [word for word in commas if DECIMAL.fullmatch(word)]
-    return notes + _note(kind, found, "with a comma", "words; numbers have a decimal point")
+    return notes + _note(kinds, found, "with a comma", "words; numbers have a decimal point")
 
 
-def _note(kind: str, found: Sequence[str], such: str, why: str) -> list[str]:
+def _note(kinds: str, found: Sequence[str], such: str, why: str) -> list[str]:
     """Return a sentence about some ids of a type, none if there are no ids."""
     shown = ", ".join(map(quote_word, sorted(found)[:SHOWN]))
     count = f" ({len(found):,})" * (len(found) > SHOWN)
-    return [f"ids of {kind}s {such}, {shown}{count}: {why}"] if found else []
+    return [f"ids of {kinds} {such}, {shown}{count}: {why}"] if found else []
 
 
 def _is_number(word: str) -> bool:

@@ -16,6 +16,7 @@ from tux.arrays.npy import map_npy, read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import FilePiece
 
@@ -113,7 +114,7 @@ def memory_columns(table: Any, kind: str) -> dict[str, Column]:
     if has_arrow(table) and not hasattr(table, "iloc"):
         frame = frame_of(table)
         assert frame is not None
-        return _of_arrow(arrow_table(frame), f"the table of {kind}s", dates=True)
+        return _of_arrow(arrow_table(frame), f"the table of {plural_noun(kind)}", dates=True)
     if columns is not None and hasattr(table, "__getitem__") and not isinstance(table, dict):
         if levels := [name for name in levels_of(table) if name not in columns]:
             table = table.reset_index(level=levels)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.arrays.column_names import check_names_differ
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message
@@ -146,7 +147,7 @@ def _ids(
         return None
     if not names or names[0] in taken:
         raise DataError(
-            f"no column of ids of {kind}s",
+            f"no column of ids of {plural_noun(kind)}",
             where=where,
             do=f"Call it id, or {kind}, or let it be the first. {_columns_sentence(names)}",
         )

@@ -10,6 +10,7 @@ import numpy as np
 from tux.arrays.arrow import STRING, CodedColumn, Column
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.source.text import BadRows, without_skipping
 from tux.io.vertices.arrays import file_columns
 from tux.io.vertices.columns import find_usual_name, usual_names
@@ -34,10 +35,10 @@ def read_ids(
         except DataError as error:
             raise without_skipping(error) from None
     if not columns:
-        raise DataError(f"{path} has no column of {kind}s")
+        raise DataError(f"{path} has no column of {plural_noun(kind)}")
     column = columns[find_usual_name(list(columns), usual) or next(iter(columns))]
     if column.wide:
-        raise DataError(f"{path} has lists where ids of {kind}s are looked for")
+        raise DataError(f"{path} has lists where ids of {plural_noun(kind)} are looked for")
     if column.missing.any():
         raise DataError("an id is missing", where=f"{path}:row {1 + int(column.missing.argmax())}")
     return _array(column.values)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import numpy as np
 from tux.arrays.arrow import CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.source.table_lines import LineCounts
 from tux.io.source.text import NUMBER, BadRows, quote_word
 from tux.io.vertices.arrays import Column
@@ -72,7 +73,7 @@ class VertexRows:
             if not np.array_equal(whole, np.floor(whole)):
                 raise DataError(
                     f"column {name!r} holds decimal numbers, such as {whole[whole % 1 != 0][0]}, "
-                    f"which are no ids of {self._kind}s",
+                    f"which are no ids of {plural_noun(self._kind)}",
                     where=self._bad.path,
                     do="Call the column of ids id, or put it first.",
                 )
@@ -80,7 +81,7 @@ class VertexRows:
                 raise DataError(
                     f"column {name!r} holds numbers beyond {EXACT:,}, which no decimals tell apart",
                     where=self._bad.path,
-                    do=f"Write the ids of {self._kind}s as whole numbers or words.",
+                    do=f"Write the ids of {plural_noun(self._kind)} as whole numbers or words.",
                 )
             values = np.where(missing, 0, values).astype(np.int64)
         if column.wide:

@@ -18,6 +18,7 @@ from tux.arrays.arrow import STRING, CodedColumn, encode
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError, MustReadWhole
+from tux.base.text import plural_noun
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import Files
 from tux.io.source.table_lines import LineCounts
@@ -302,7 +303,7 @@ def _has_fraction(numbers: Sequence[float] | np.ndarray) -> bool:
 
 def read_whole(kind: str, why: str) -> MustReadWhole:
     """Return the error about a table of vertices that one process must read whole."""
-    return MustReadWhole(f"the table of {kind}s is read whole: {why}")
+    return MustReadWhole(f"the table of {plural_noun(kind)} is read whole: {why}")
 
 
 def _as_texts(column: Column) -> Column:

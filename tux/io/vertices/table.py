@@ -17,6 +17,7 @@ from tux.arrays.arrow import CodedColumn, parquet_rows
 from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.edges.columns import unused_notes
 from tux.io.formats.format import Format
 from tux.io.source.input_files import FilePiece, pieces_of
@@ -76,7 +77,7 @@ def read_vertices(
     out and counted. Raises `DataError` with file and line.
     """
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    bad = BadRows.of_memory(f"the table of {kind}s", on_bad_row)
+    bad = BadRows.of_memory(f"the table of {plural_noun(kind)}", on_bad_row)
     if path:
         bad = BadRows(path, stop=on_bad_row == "stop")
     read = read_columns(source, kind, wanted, bad, points)

@@ -18,6 +18,7 @@ from tux.arrays.arrow import STRING
 from tux.arrays.ids import MAX_VERTICES, Ids
 from tux.base.errors import MustReadWhole
 from tux.base.random import draws, key
+from tux.base.text import plural_noun
 from tux.parallel_load.algorithm.columns import MessageColumns, columns_by_sender
 from tux.parallel_load.algorithm.kinds import in_kind, kind_of, pack_ids, signs, unpack_ids
 from tux.parallel_load.algorithm.plan import GroupColumns, LoadingPlan
@@ -87,7 +88,7 @@ class NamedCounts(NamedTuple):
 
 def read_groups_whole(name: str, why: str) -> MustReadWhole:
     """Return the error about a file of groups of vertices `name` that one process must read."""
-    return MustReadWhole(f"the groups of {name}s are read whole: {why}")
+    return MustReadWhole(f"the groups of {plural_noun(name)} are read whole: {why}")
 
 
 def rank_groups(loaders: int, columns: GroupColumns, name: str) -> Rounds[GroupRows]:

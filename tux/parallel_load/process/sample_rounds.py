@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from tux.base.errors import TuxError
-from tux.base.text import one_line
+from tux.base.text import one_line, plural_noun
 from tux.io.samples.crossed import Crosses
 from tux.io.samples.joined_facts import JoinedFacts, SampleFault
 from tux.io.samples.label_files import LabelFile
@@ -149,7 +149,7 @@ def _rows_read(
     notes, kind = _notes(joined, feeds), plan.ends[0]
     weighed = any(facts.weighed for facts in joined.each)
     if weighed and "weight" not in plan.data[kind]:
-        notes += (f"the weights of {kind}s are left out",)
+        notes += (f"the weights of {plural_noun(kind)} are left out",)
     skipped = share.facts.skipped + share.facts.lacking.rows
     return EarlyRowsRead(skipped, joined.first_skipped, notes, len(share.entries.rows), weighed)
 

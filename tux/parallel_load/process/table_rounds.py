@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from tux.base.errors import DataError
+from tux.base.text import plural_noun
 from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.text import OnBadRow, Tell
@@ -144,7 +145,7 @@ def _tell(
             raise feed.bad(f"facts about tables of {', '.join(told[-1])}")
         for name, facts in told[-1].items():
             if not facts.fits(own[name]):  # type: ignore[arg-type]
-                raise feed.bad(f"facts about another table of {name}s")
+                raise feed.bad(f"facts about another table of {plural_noun(name)}")
     return told
 
 
