@@ -45,7 +45,8 @@ class SparseReport(Report):
                 f"the path has ended at l1 {reached:.6g} instead of {program.l1:g}; more --epochs "
                 "let it go on"
             ]
-        return remark_on_end(program, records, program.tol) if program.tol > 0 else []
+        goals = {"tol": program.tol, "gap": program.gap}
+        return remark_on_end(program, records, goals) if any(goals.values()) else []
 
     def history(self, program, records):
         """Return the path."""

@@ -30,7 +30,9 @@ class ClusterReport(Report):
 
     def remarks(self, program, records):
         """Remark that the centers still move; with mini-batches they always do."""
-        return [] if program.batch_size else remark_on_end(program, records, program.tol)
+        if program.batch_size:
+            return []
+        return remark_on_end(program, records, {"tol": program.tol})
 
     def exports(self):
         """Return the form of export: the centers, with the names of their coordinates."""

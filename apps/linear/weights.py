@@ -63,7 +63,7 @@ class LinearReport(SparseReport):
                 "(and patience, if there is one) it goes on"
             ]
         if program.solver in SEARCHING and program.tol > 0:
-            return remark_on_end(program, records, program.tol)
+            return remark_on_end(program, records, {"tol": program.tol})
         found = [record["objective"] for record in records if "objective" in record]
         if not found or found[-1] <= LOWER * min(found):
             return []

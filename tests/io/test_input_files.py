@@ -84,10 +84,12 @@ def test_folders_that_are_no_input(folder):
 
 
 def test_folders_that_tux_has_written_are_named_as_such(folder):
+    cut, run = '{"format": 2, "parts": 1}', '{"app": "mf", "parameters": {}}'
     here = folder(
-        {f"cut/{name}": "x\n" for name in ("manifest.json", "part-0/src.npy", "a.home.npy")}
-        | {f"run1/{name}": "x\n" for name in ("run.json", "metrics.jsonl", "model/a.parquet")}
+        {"cut/manifest.json": cut, "cut/part-0/src.npy": "x\n", "cut/a.home.npy": "x\n"}
+        | {"run1/run.json": run, "run1/metrics.jsonl": "{}\n", "run1/model/a.parquet": "x\n"}
         | {"spark/part-0": "1,2\n", "spark/part-1": "1,2\n"}
+        | {"mine/manifest.json": '{"parts": 1}', "mine/part-0/a.csv": "1,2\n"}
     )
     for data, code in (
         (here / "cut", "is-a-graph-that-is"),
@@ -97,6 +99,7 @@ def test_folders_that_tux_has_written_are_named_as_such(folder):
         with pytest.raises(DataError, match=message(code)):
             read_edges(data, ENDS, {})
     assert len(read_edges(here / "spark", ENDS, {})) == 2
+    assert len(read_edges(here / "mine" / "part-0", ENDS, {})) == 1
 
 
 # ---- URIs

@@ -126,8 +126,8 @@ def _copy_to_stream(part: Path, final: Path) -> None:
     mode, number = final.stat().st_mode, _descriptor(final)
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None if closed
+        stream.flush()
     target: Any = final if number is None else os.dup(number)
     with open(part, "rb") as read, open(target, "wb") as out:
         shutil.copyfileobj(read, out)

@@ -19,8 +19,11 @@ from typing import Any
 from tux.base.memory import anonymous, free
 
 LIMIT = 300
-"""Seconds that a fork may take, by the clock and of processor time: none stays for ever, even if it
-waits for a lock that a thread of its parent had when it was made.
+"""Seconds of processor time that a fork may take: none stays for ever."""
+
+LONGEST = 3 * LIMIT
+"""Seconds by the clock: a fork that waits for a lock, which a thread of its parent had when it was
+made, takes no processor time.
 """
 
 DEATH_SIGNAL = 1  # of prctl: what this process gets when its parent is gone
@@ -34,7 +37,7 @@ class Fork:
     def __init__(self, process: int, end: int, take: Callable[[], Any]) -> None:
         self._process, self.end, self._take = process, end, take
         self._result: Any = None
-        self._deadline = monotonic() + LIMIT
+        self._deadline = monotonic() + LONGEST
 
     @property
     def is_at_work(self) -> bool:

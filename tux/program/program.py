@@ -322,17 +322,19 @@ NOT_CONVERGED = "the run has not converged"
 """The beginning of the remark of a run that has ended too early."""
 
 
-def remark_on_end(program: Program, records: Records, tolerance: float) -> list[str]:
-    """Return the remark that the epochs of a run have ended before the program says that it has
-    converged, if so: for `Report.remarks`.
+def remark_on_end(program: Program, records: Records, goals: dict[str, float]) -> list[str]:
+    """Return the remark that a run has ended before it has converged, if so: for `Report.remarks`.
+    `goals`: the parameters that tell when it has; of some above 0, these.
     """
     last = dict(records[-1]) if records else {}
     if not last.get("epoch") or has_converged(program, last):
         return []
     ended = plural(last["epoch"], "epoch")
+    above = {name: value for name, value in goals.items() if value > 0} or goals
+    wanted = " or ".join(f"--{name} {value:g}" for name, value in above.items())
     return [
-        f"{NOT_CONVERGED}: it has ended after {ended}, before it reached --tol {tolerance:g}; "
-        "raise --epochs or --tol"
+        f"{NOT_CONVERGED}: it has ended after {ended}, before it reached {wanted}; "
+        "raise that, or --epochs (and --patience, if it is given)"
     ]
 
 

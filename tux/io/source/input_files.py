@@ -21,6 +21,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+import msgspec
+
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base.errors import DataError, UsageError
@@ -31,6 +33,10 @@ Source = Path | Sequence[Path]
 PATTERN = re.compile(r"[*?\[]")
 CUT, PART = "manifest.json", re.compile(r"part-\d+")  # in folders of tux partition
 RUN = "run.json"  # in folders of runs
+OWN = {CUT: {"format", "parts"}, RUN: {"app", "parameters"}}
+"""Files by which tux knows its own folders, and names that are in them."""
+MOST_RECORD = 1 << 24
+"""Bytes of such a file, at most."""
 PASSED_OVER = (".", "_")  # first letters of names of files that are no data, as Spark's _SUCCESS
 
 
@@ -221,10 +227,10 @@ def _refuse_own_folder(folder: str, names: Set[str]) -> None:
     """
     part = PART.fullmatch(os.path.basename(folder.rstrip("/")))
     whole = os.path.dirname(folder.rstrip("/"))
-    if CUT in names and any(map(PART.fullmatch, names)):
+    if CUT in names and any(map(PART.fullmatch, names)) and _is_own(folder, CUT):
         whole = folder
-    elif not (part and os.path.isfile(os.path.join(whole, CUT))):
-        if RUN in names:
+    elif not (part and _is_own(whole, CUT)):
+        if RUN in names and _is_own(folder, RUN):
             raise DataError(
                 f"{folder} is the folder of a run, not data",
                 do=f"Name the data themselves. tux info {folder} tells which the run has read.",
@@ -234,6 +240,16 @@ def _refuse_own_folder(folder: str, names: Set[str]) -> None:
         f"{folder} is {'' if whole == folder else 'a part of '}a graph that is cut already",
         do=f"Name the file that it was cut from; or train on the parts: tux run APP {whole}.",
     )
+
+
+def _is_own(folder: str, name: str) -> bool:
+    """Return whether a folder has a file that tux has written under a name of `OWN`."""
+    try:
+        with open(os.path.join(folder, name), "rb") as file:
+            record = msgspec.json.decode(file.read(MOST_RECORD))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and OWN[name] <= record.keys()
 
 
 def _check_kind(path: str) -> None:
