@@ -51,7 +51,7 @@ def judge(sample, edges, tau, p):
         tau.square_errors += (m - sample.label) ** 2
 
 
-def place(sample, tau):
+def place(sample, edges, tau):
     """Count a held-out sample, which is judged, in the place of its margin."""
     add_rank(sample.m - tau.b, sample.label > 0, tau)
 

@@ -129,7 +129,7 @@ def judge(sample, edges, tau, p):
         add_margin(sample.score[1] - sample.score[0], tau)
 
 
-def place(sample, tau):
+def place(sample, edges, tau):
     """Count a held-out sample of two classes, which is judged, in the place of the difference of
     its scores.
     """

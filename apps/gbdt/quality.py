@@ -83,7 +83,7 @@ def judge(sample, edges, tau, p):
         tau.squares += (p.loss.response(sample.score) - sample.label) ** 2
 
 
-def place(sample, tau):
+def place(sample, edges, tau):
     """Count a held-out sample, which is judged, in the place of its score."""
     add_rank(sample.score - tau.base, sample.label > 0, tau)
 

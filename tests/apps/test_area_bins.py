@@ -98,3 +98,25 @@ def test_a_large_penalty_does_not_hide_the_order(loss):
     expected = roc_auc_score(y[1500:], x[1500:] @ slopes)
     assert expected > 0.8
     assert run.history["test_auc"][-1] == pytest.approx(expected, abs=2e-3)
+
+
+PROGRAMS = {
+    "linear": tux.Linear(),
+    "softmax": tux.Linear(loss="softmax"),
+    "blockpg": tux.BlockPG(),
+    "gbdt": tux.GBDT(),
+    "gbdt of classes": tux.GBDT(loss="softmax"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_sample_counts_once_however_many_entries_it_has(name):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 12)) * (rng.random((300, 12)) < rng.uniform(0.1, 1, (300, 1)))
+    y = np.where(x.sum(1) + rng.logistic(size=300) > 0, 1, -1)
+    data, test = (x[:150], y[:150]), (x[150:], y[150:])
+    epochs = 1 if "gbdt" in name else 3  # trees are kept up to the best number
+    run = tux.run(PROGRAMS[name], data, test=test, epochs=epochs, progress=False)
+    found = run.predict(x[150:])
+    expected = roc_auc_score(y[150:], found if found.ndim == 1 else found[:, 1])
+    assert run.history["test_auc"][-1] == pytest.approx(expected, abs=1e-3)
